@@ -1,0 +1,1 @@
+# Recorded runs; tests read them.

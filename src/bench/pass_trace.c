@@ -1,0 +1,155 @@
+#include "bench/pass.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "bench/replay.h"
+#include "bench/rig.h"
+#include "bench/trace.h"
+#include "data/stats.h"
+#include "gpu/activity.h"
+
+enum { TRACE_REPLAYS = 5 };
+
+/* Launches of a step: every call makes the plan's launches in order. */
+static size_t step_launches(const struct pass_context *context)
+{
+    return (size_t)context->point->calls * (size_t)context->plan.count;
+}
+
+/* Runs the replays under the Activity API; their event times tell what tracing costs. */
+static int record_replays(const struct pass_context *context, struct activity_list *list,
+                          double *event_us)
+{
+    double ns[TRACE_REPLAYS];
+    struct replay replay;
+    int code = replay_open(&replay, context);
+
+    if (code == FAIL_OK)
+        code = activity_start();
+    if (code == FAIL_OK) {
+        int stopped;
+
+        for (int i = 0; code == FAIL_OK && i < TRACE_REPLAYS; i++)
+            code = replay_run(&replay, context, &ns[i]);
+        stopped = activity_stop(list);
+        code = code == FAIL_OK ? stopped : code;
+    }
+    if (code == FAIL_OK)
+        *event_us = stats_median(ns, TRACE_REPLAYS) / context->rig->steps / 1e3;
+    replay_close(&replay);
+    return code;
+}
+
+/* The spans of our launches in order; false when they are not exactly what was launched, with the
+ * reason. */
+static bool match_records(const struct pass_context *context, const struct activity_list *list,
+                          struct trace_span *spans, size_t expected, struct text *reason)
+{
+    const struct plan *plan = &context->plan;
+    const struct activity_losses *losses = &list->losses;
+    size_t found = 0;
+
+    if (activity_lost(losses) > 0) {
+        text_addf(
+            reason,
+            "kernel records lost: %llu dropped, %llu zero, %llu reversed, %llu sentinel, %llu overflow",
+            (unsigned long long)losses->dropped, (unsigned long long)losses->zero,
+            (unsigned long long)losses->reversed, (unsigned long long)losses->sentinel,
+            (unsigned long long)losses->overflow);
+        return false;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const struct activity_record *record = &list->records[i];
+
+        if (strcmp(record->name, "smscope_flush") == 0)
+            continue;
+        if (found == expected ||
+            strcmp(record->name, plan->launch[found % (size_t)plan->count].name) != 0) {
+            text_addf(reason, "foreign kernel record: %.100s is number %zu of %zu expected",
+                      record->name, found + 1, expected);
+            return false;
+        }
+        spans[found++] = (struct trace_span){record->start_ns, record->end_ns};
+    }
+    if (found != expected)
+        text_addf(reason, "%zu kernel records for %zu launches", found, expected);
+    return found == expected;
+}
+
+/* What the device ran with, where it differs from the plan (another compiler, PTX compiled by the
+ * driver). */
+static void correct_plan(struct pass_context *context, const struct activity_list *list)
+{
+    for (int l = 0; l < context->plan.count; l++)
+        for (size_t i = 0; i < list->count; i++)
+            if (strcmp(list->records[i].name, context->plan.launch[l].name) == 0) {
+                context->plan.launch[l].registers = (int)list->records[i].registers;
+                context->plan.launch[l].registers_planned = false;
+                context->plan.launch[l].smem_static_bytes = list->records[i].smem_static_bytes;
+                break;
+            }
+}
+
+static void note_times(struct pass_context *context, const struct trace_span *spans, size_t steps)
+{
+    static const char *const role_metric[] = {
+        [PLAN_MAIN] = "main_us", [PLAN_COMBINE] = "combine_us"};
+    size_t launches = step_launches(context);
+    size_t kinds = (size_t)context->plan.count;
+
+    context->launch_us = mem_new(launches, sizeof *context->launch_us);
+    trace_launch_us(spans, steps, launches, context->launch_us);
+    record_metric(context->record, -1, "gpu_us", trace_step_us(spans, steps, launches),
+                  "cupti-activity");
+    for (size_t kind = 0; kind < kinds; kind++) {
+        double sum = 0;
+
+        for (size_t i = kind; i < launches; i += kinds)
+            sum += context->launch_us[i];
+        record_metric(context->record, (int64_t)kind, "gpu_us", sum / context->point->calls,
+                      "cupti-activity");
+        record_metric(context->record, -1, role_metric[context->plan.launch[kind].role], sum,
+                      "cupti-activity");
+    }
+}
+
+int pass_trace(struct pass_context *context)
+{
+    size_t steps = (size_t)TRACE_REPLAYS * context->rig->steps;
+    size_t expected = steps * step_launches(context);
+    struct activity_list list = {0};
+    struct trace_span *spans = NULL;
+    struct text reason = TEXT_INIT;
+    double event_us = (double)NAN;
+    int code = record_replays(context, &list, &event_us);
+
+    if (code == FAIL_ENV) { /* times by events stand without it */
+        log_warn_once("gpu_us is not measured: %s", fail_text());
+        record_status(context->record, STORE_OK,
+                      "gpu_us not measured: no kernel records from CUPTI");
+        code = FAIL_OK;
+        goto out;
+    }
+    if (code != FAIL_OK)
+        goto out;
+    spans = mem_new(expected, sizeof *spans);
+    if (match_records(context, &list, spans, expected, &reason)) {
+        correct_plan(context, &list);
+        note_times(context, spans, steps);
+        record_metric(context->record, -1, "trace_overhead_pct",
+                      100 * (event_us / context->step_us - 1), "event");
+    } else {
+        record_status(context->record, STORE_INVALID, reason.bytes);
+    }
+out:
+    free(spans);
+    text_free(&reason);
+    activity_free(&list);
+    return code;
+}

@@ -1,0 +1,45 @@
+/*
+ * sweep: runs points through the passes into a run file.
+ *
+ * The points run in a child process.  When the child dies, hangs or meets an error that spoils its
+ * CUDA context, only the point in flight is lost: it is marked, and a fresh child goes on with the
+ * points that are still pending.  The child that starts and the child that goes on are the same
+ * code.
+ */
+#ifndef BENCH_SWEEP_H
+#define BENCH_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "bench/pass.h"
+#include "data/point.h"
+#include "data/workload.h"
+
+struct sweep {
+    const char *device; /* "0", "model:rtx-pro-6000" */
+    const struct workload *workload;
+    const struct point_list *points;
+    struct text command; /* for the record */
+    struct text
+        path; /* the run file; empty: named after the device and time, filled in by sweep_run() */
+    uint64_t seed;
+    struct pass_settings settings;
+    double point_limit_s; /* a point that takes longer is ended and becomes timeout */
+    bool if_changed; /* keep a finished run of the same device, workload and kernels; else write it
+                        anew */
+    bool kept;       /* out: it was kept */
+    int signal;      /* out: the signal that ended the sweep early; 0: none */
+};
+
+/* The points of kernel_table as point_expand() wants them. */
+struct point_kernel *sweep_kernels(size_t *count);
+
+/* FAIL_OK also when points failed: their status says so. */
+int sweep_run(struct sweep *sweep);
+
+/* Prefix of device names that are modelled. */
+#define SWEEP_MODEL_PREFIX "model:"
+
+#endif

@@ -1,0 +1,241 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/options.h"
+#include "bench/sweep.h"
+#include "cmd/cmd.h"
+#include "cmd/findings.h"
+#include "data/datadir.h"
+#include "data/gpuspec.h"
+#include "data/point.h"
+#include "data/store.h"
+#include "data/workload.h"
+
+/* A point on a device with these kernels takes about this long: 30 replays, tracing, counters,
+ * reference. */
+static const double point_cost_s = 0.7;
+
+struct sweep_options {
+    const char *device, *workload, *output, *datadir;
+    struct option_list axes;
+    int64_t seed, samples;
+    double point_limit_s;
+    bool dry_run, quiet, no_counters, if_changed;
+};
+
+static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
+{
+    const struct option options[] = {
+        {'d', "device", "DEVICE", "GPU ordinal, or model:NAME (default 0; `smscope list devices`)",
+         OPTION_TEXT, &o->device},
+        {'w', "workload", "NAME",
+         "workloads/NAME.ini, or a path (default: `default`, or one section of axis defaults when -a is given)",
+         OPTION_TEXT, &o->workload},
+        {'a', "axis", "NAME=ITEMS",
+         "values of an axis, instead of the workload's (`smscope list axes`); may be repeated",
+         OPTION_LIST, &o->axes},
+        {'o', "output", "RUN.db", "run file to write (default: smscope-DEVICE-TIME.db)",
+         OPTION_TEXT, &o->output},
+        {0, "seed", "N", "seed of data, indices and lengths (default 1)", OPTION_INT, &o->seed},
+        {0, "samples", "N", "timed replays a point, at least 6 (default 30)", OPTION_INT,
+         &o->samples},
+        {0, "point-limit", "SECONDS", "a point that takes longer is ended (default 120)",
+         OPTION_REAL, &o->point_limit_s},
+        {0, "no-counters", NULL, "leave out the hardware counters", OPTION_FLAG, &o->no_counters},
+        {0, "if-changed", NULL,
+         "keep RUN.db if it is a finished run of this device, workload and kernels; else replace it",
+         OPTION_FLAG, &o->if_changed},
+        {0, "dry-run", NULL, "print the keys of the points and what they cost, and stop",
+         OPTION_FLAG, &o->dry_run},
+        {0, "datadir", "DIR", "folder of devices/, workloads/ and plots/", OPTION_TEXT,
+         &o->datadir},
+        {'q', "quiet", NULL, "no progress, no notes", OPTION_FLAG, &o->quiet},
+    };
+    const struct option_usage usage = {
+        .synopsis = "smscope sweep [-d DEVICE] [-w WORKLOAD] [-a NAME=ITEMS ...] [-o RUN.db]",
+        .summary =
+            "Runs every point of a workload through the passes (check, time, trace, count; or the model) into a run file, and prints the findings.",
+        .options = options,
+        .count = sizeof options / sizeof *options,
+    };
+    int operands, code = options_parse(&usage, argc, argv, &operands, help);
+
+    if (code != FAIL_OK)
+        return code;
+    if (*help)
+        options_print_help(&usage, stdout);
+    else if (operands > 0)
+        return fail_set(FAIL_USAGE, "sweep takes no operand: '%s'", argv[1]);
+    return FAIL_OK;
+}
+
+static int check_options(const struct sweep_options *o)
+{
+    if (o->samples < 6 || o->samples > 100000)
+        return fail_set(
+            FAIL_USAGE,
+            "--samples is 6 to 100000 (a 95 %% interval of the median needs 6), not %lld",
+            (long long)o->samples);
+    if (!(o->point_limit_s > 0))
+        return fail_set(FAIL_USAGE, "--point-limit is more than 0 seconds");
+    if (o->seed < 0)
+        return fail_set(FAIL_USAGE, "--seed is not negative");
+    if (o->if_changed && !o->output)
+        return fail_set(FAIL_USAGE, "--if-changed needs -o RUN.db");
+    return FAIL_OK;
+}
+
+static int load_points(const struct sweep_options *o, struct workload *workload,
+                       struct point_list *points)
+{
+    struct point_kernel *kernels;
+    size_t count;
+    int code;
+
+    if (o->workload || o->axes.count == 0)
+        code = workload_read(workload, o->workload ? o->workload : "default");
+    else
+        code = workload_from_axes(workload);
+    for (size_t i = 0; code == FAIL_OK && i < o->axes.count; i++)
+        code = workload_override(workload, o->axes.items[i]);
+    if (code != FAIL_OK)
+        return code;
+    kernels = sweep_kernels(&count);
+    code = point_expand(points, workload, kernels, count);
+    free(kernels);
+    return code;
+}
+
+static bool is_model(const char *device)
+{
+    return strncmp(device, SWEEP_MODEL_PREFIX, strlen(SWEEP_MODEL_PREFIX)) == 0;
+}
+
+static int dry_run(const struct point_list *points, const char *device)
+{
+    for (size_t i = 0; i < points->count; i++)
+        puts(points->points[i].key);
+    if (is_model(device))
+        log_info("%zu points, modelled in well under a minute", points->count);
+    else
+        log_info("%zu points, about %.0f s on a device (estimate)", points->count,
+                 5 + point_cost_s * (double)points->count);
+    return FAIL_OK;
+}
+
+/* Exit code of the contract: 5 before 4 before 6. */
+static int judge(const struct store_file *file)
+{
+    size_t ok = 0, wrong = 0, bad = 0;
+
+    for (size_t i = 0; i < file->count; i++)
+        switch (file->points[i].status) {
+        case STORE_OK:
+            ok++;
+            break;
+        case STORE_MISMATCH:
+            wrong++;
+            break;
+        case STORE_SKIPPED:
+            break;
+        case STORE_PENDING:
+        case STORE_RUNNING:
+        case STORE_FAILED:
+        case STORE_INVALID:
+        case STORE_TIMEOUT:
+        case STORE_THROTTLED:
+            bad++;
+            break;
+        }
+    if (wrong > 0)
+        return fail_exit_code(FAIL_WRONG);
+    if (bad > 0)
+        return fail_exit_code(FAIL_DATA);
+    return ok > 0 ? 0 : fail_exit_code(FAIL_NOTHING);
+}
+
+static int report(const char *path)
+{
+    struct store_file file;
+    int code = store_read(&file, path);
+
+    if (code != FAIL_OK)
+        return code;
+    code = findings_print(&file, stdout);
+    if (code == FAIL_OK)
+        code = CMD_QUIET(judge(&file));
+    store_file_free(&file);
+    return code;
+}
+
+static int run(const struct sweep_options *o, const struct workload *workload,
+               const struct point_list *points, int argc, char **argv)
+{
+    struct sweep sweep = {
+        .device = o->device,
+        .workload = workload,
+        .points = points,
+        .command = TEXT_INIT,
+        .path = TEXT_INIT,
+        .seed = (uint64_t)o->seed,
+        .settings = {.samples = o->samples, .counters = !o->no_counters},
+        .point_limit_s = o->point_limit_s,
+        .if_changed = o->if_changed,
+    };
+    int code, signal_number;
+
+    text_add(&sweep.command, "smscope");
+    for (int i = 0; i < argc; i++)
+        text_addf(&sweep.command, " %s", argv[i]);
+    if (o->output)
+        text_add(&sweep.path, o->output);
+    code = sweep_run(&sweep);
+    signal_number = sweep.signal;
+    if (code == FAIL_OK && sweep.kept)
+        log_info("%s is current: same device, workload and kernels", sweep.path.bytes);
+    else if (sweep.path.length > 0 && (code == FAIL_OK || signal_number))
+        log_info("%s holds the run", sweep.path.bytes);
+    if (code == FAIL_OK && !signal_number)
+        code = report(sweep.path.bytes);
+    text_free(&sweep.command);
+    text_free(&sweep.path);
+    if (signal_number) { /* ends as the signal would have: 128 + n to a shell */
+        fflush(NULL);
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+    return code;
+}
+
+int cmd_sweep(int argc, char **argv)
+{
+    struct sweep_options o = {.device = "0", .seed = 1, .samples = 30, .point_limit_s = 120};
+    struct workload workload = {0};
+    struct point_list points = {0};
+    char **words = mem_new((size_t)argc, sizeof *words); /* options_parse() moves argv's */
+    bool help = false;
+    int code;
+
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    code = parse(&o, argc, argv, &help);
+    if (code != FAIL_OK || help)
+        goto out;
+    log_set_quiet(o.quiet);
+    datadir_set(o.datadir);
+    code = check_options(&o);
+    if (code == FAIL_OK)
+        code = load_points(&o, &workload, &points);
+    if (code == FAIL_OK)
+        code = o.dry_run ? dry_run(&points, o.device) : run(&o, &workload, &points, argc, words);
+out:
+    point_free(&points);
+    workload_free(&workload);
+    options_free_list(&o.axes);
+    free(words);
+    return code;
+}

@@ -1,0 +1,114 @@
+# Lists first, how they run below.
+C_TESTS = \
+	tests/test_axis \
+	tests/test_blocksched \
+	tests/test_broken \
+	tests/test_datadir \
+	tests/test_fail \
+	tests/test_figure \
+	tests/test_gpuspec \
+	tests/test_ini \
+	tests/test_occupancy \
+	tests/test_options \
+	tests/test_plan \
+	tests/test_point \
+	tests/test_progress \
+	tests/test_record \
+	tests/test_roofline \
+	tests/test_row \
+	tests/test_shape \
+	tests/test_stats \
+	tests/test_store \
+	tests/test_table \
+	tests/test_text \
+	tests/test_trace \
+	tests/test_workload
+
+# of src/gpu, on libraries of our own in place of CUPTI and NVML
+GPU_TESTS = \
+	tests/test_activity \
+	tests/test_gpu_cupti \
+	tests/test_nvml
+
+SCRIPT_TESTS = \
+	tests/cli_doctor.test \
+	tests/cli_export.test \
+	tests/cli_plot.test \
+	tests/cli_sweep.test \
+	tests/layers.test \
+	tests/resources.test
+
+# --- C tests: one cmocka program a module, from tests/test_<module>.c -----------------------------
+
+LDADD = libsmscope.a $(SMSCOPE_LIBS) $(CMOCKA_LIBS)
+tests_test_broken_SOURCES = tests/test_broken.c tests/broken.c tests/broken.h
+FAKES =
+if HAVE_CMOCKA
+check_PROGRAMS += $(C_TESTS)
+TESTS += $(C_TESTS)
+if HAVE_CUPTI
+check_PROGRAMS += $(GPU_TESTS)
+TESTS += $(GPU_TESTS)
+# a GPU's calls are stood in for
+tests_test_gpu_cupti_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaStreamSynchronize -Wl,--wrap=cudaDeviceSynchronize \
+	-Wl,--wrap=device_context
+FAKES += tests/fake_cupti.so tests/fake_cupti_old.so tests/fake_nvml.so tests/fake_nvml_old.so
+endif
+else
+check-local:
+	@echo 'C tests off, cmocka is missing (apt-get install libcmocka-dev): $(C_TESTS)'
+endif
+
+# They are opened by their path, tests/fake_NAME.so in the build folder.
+check_DATA = $(FAKES)
+CLEANFILES += $(FAKES)
+EXTRA_DIST += tests/fake_cupti.c tests/fake_nvml.c
+tests/fake_cupti.so tests/fake_cupti_old.so: tests/fake_cupti.h config.h
+tests/fake_%_old.so: tests/fake_%.c
+	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(COMPILE) -DFAKE_OLD -fPIC -shared -o $@ $<
+tests/fake_%.so: tests/fake_%.c
+	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(COMPILE) -fPIC -shared -o $@ $<
+
+# --- the kernels' device code on the CPU, one fiber a thread ---------------------------------------
+
+if HAVE_CXX
+check_PROGRAMS += tests/test_device
+TESTS += tests/test_device
+# kernels/ as it is without CUDA: no config.h, and no object of the library that has a launch
+tests_test_device_SOURCES = tests/test_device.cc tests/fiber/fiber.cc tests/fiber/prim.h $(KERNEL_C)
+tests_test_device_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir) -I$(top_srcdir)/src -I$(srcdir)/tests
+tests_test_device_LDADD = libsmscope.a $(SMSCOPE_LIBS)
+endif
+
+# --- scripts ----------------------------------------------------------------------------------------
+
+TESTS += $(SCRIPT_TESTS)
+if PORTABLE
+TESTS += tests/ldd.test
+endif
+EXTRA_DIST += $(SCRIPT_TESTS) tests/ldd.test tests/tap.sh tests/tally tests/check-format
+
+# Every test speaks TAP. What they may use: the program, the source tree (srcdir, absolute) and its
+# data; they run in the build folder and write only to temporary folders.
+TEST_EXTENSIONS = .test
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh --merge
+TEST_LOG_DRIVER = $(LOG_DRIVER)
+TEST_LOG_COMPILER = bash
+AM_TESTS_ENVIRONMENT = \
+	srcdir='$(abs_srcdir)'; export srcdir; \
+	SMSCOPE='$(abs_top_builddir)/smscope$(EXEEXT)'; export SMSCOPE; \
+	SMSCOPE_DATADIR='$(abs_top_srcdir)'; export SMSCOPE_DATADIR; \
+	CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+	NVCC='$(NVCC_IF_USED)'; export NVCC; \
+	RESOURCE_LOGS='$(RESOURCE_LOGS)'; export RESOURCE_LOGS;
+if HAVE_CUDA
+NVCC_IF_USED = $(NVCC)
+RESOURCE_LOGS = $(KERNEL_OBJECTS:.o=.log)
+endif
+
+EXTRA_DIST += \
+	tests/broken.h \
+	tests/fake_cupti.h \
+	tests/near.h \
+	tests/specs.h \
+	tests/gpu
