@@ -3,6 +3,8 @@ C_TESTS = \
 	tests/test_axis \
 	tests/test_blocksched \
 	tests/test_broken \
+	tests/test_cases \
+	tests/test_check \
 	tests/test_datadir \
 	tests/test_fail \
 	tests/test_figure \
@@ -10,15 +12,22 @@ C_TESTS = \
 	tests/test_ini \
 	tests/test_occupancy \
 	tests/test_options \
+	tests/test_parallel \
 	tests/test_plan \
 	tests/test_point \
 	tests/test_progress \
 	tests/test_record \
+	tests/test_reference \
+	tests/test_resources \
 	tests/test_roofline \
 	tests/test_row \
 	tests/test_shape \
 	tests/test_stats \
 	tests/test_store \
+	tests/test_synth \
+	tests/test_synth_fill \
+	tests/test_synth_list \
+	tests/test_synth_token \
 	tests/test_table \
 	tests/test_text \
 	tests/test_trace \
@@ -31,6 +40,7 @@ GPU_TESTS = \
 	tests/test_nvml
 
 SCRIPT_TESTS = \
+	tests/cli_child.test \
 	tests/cli_doctor.test \
 	tests/cli_export.test \
 	tests/cli_plot.test \
@@ -42,6 +52,7 @@ SCRIPT_TESTS = \
 
 LDADD = libsmscope.a $(SMSCOPE_LIBS) $(CMOCKA_LIBS)
 tests_test_broken_SOURCES = tests/test_broken.c tests/broken.c tests/broken.h
+tests_test_reference_SOURCES = tests/test_reference.c tests/textbook.c tests/textbook.h
 FAKES =
 if HAVE_CMOCKA
 check_PROGRAMS += $(C_TESTS)
@@ -111,4 +122,5 @@ EXTRA_DIST += \
 	tests/fake_cupti.h \
 	tests/near.h \
 	tests/specs.h \
+	tests/synth_made.h \
 	tests/gpu

@@ -116,8 +116,7 @@ static void whole_imitation_passes_every_case(void **state)
     assert_int_equal(failed, 0);
 }
 
-/* --- the cases that must fail a fault
- * -------------------------------------------------------------- */
+/* The cases that must fail a fault. */
 
 static bool is_group(const struct check_case *about, const char *group)
 {
