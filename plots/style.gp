@@ -25,7 +25,7 @@ any_range = "if (hi < lo) { lo = 1; hi = 1 }"
 # Page: rows of panels, title and legend above them.
 columns = panel_count < 3 ? panel_count : 3
 panel_width = columns == 1 ? 640 : columns == 2 ? 460 : 400
-panel_height = 330
+panel_height = 350
 max(a, b) = a > b ? a : b
 longest = 11
 do for [i = 1:words(lines)] { longest = max(longest, strlen(word(lines, i))) }
@@ -46,28 +46,29 @@ start_page = "page_width = columns * panel_width; \
   unset border; unset tics; \
   set label 1 title at screen 0.5, 1 - 20.0 / page_height center noenhanced; \
   set key at screen 0.5, 1 - 36.0 / page_height center top horizontal maxcols legend_columns noenhanced samplen 2"
-# After the legend: what the panels have in common.
+# After the legend: what the panels have in common.  A figure may move the mark.
+mark_place = "graph 0.5, 0.5 center rotate by 25"
 start_panels = "unset label 1; unset key; \
   set border 3 linecolor rgb '#606060'; \
   set xtics nomirror out scale 0.5; \
   set ytics nomirror out scale 0.5; \
   set grid ytics linecolor rgb '#e4e4e4' linetype 1; \
   if (mark ne '') { \
-    set label 2 mark at graph 0.5, 0.5 center rotate by 25 font ',44' textcolor rgb '#dcdcdc' back \
+    set label 2 mark at @mark_place font ',44' textcolor rgb '#dcdcdc' back \
   }"
 
 # Panel p (from 1), row r of its set (from 0): margins in screen units.
 column_of(p) = (p - 1) % columns
 row_of(p, r) = (p - 1) / columns * rows_a_set + r
-place = "set lmargin at screen (column_of(p) * panel_width + 76.0) / page_width; \
+place = "set lmargin at screen (column_of(p) * panel_width + 84.0) / page_width; \
   set rmargin at screen ((column_of(p) + 1) * panel_width - 20.0) / page_width; \
   set tmargin at screen 1 - (head + row_of(p, r) * panel_height + 24.0) / page_height; \
-  set bmargin at screen 1 - (head + (row_of(p, r) + 1) * panel_height - 52.0) / page_height; \
+  set bmargin at screen 1 - (head + (row_of(p, r) + 1) * panel_height - 62.0) / page_height; \
   set title word(panels, p) offset 0, -0.6 noenhanced"
 
 # Colours that the common kinds of colour blindness keep apart (Okabe and Ito's set).
 kernel_colour(name) = name eq "simt" ? 0xE69F00 : name eq "mma" ? 0x0072B2 : name eq "splitk" ? 0x009E73 : -1
-others = "0xCC79A7 0x56B4E9 0xD55E00 0x000000 0x7F7F7F"
+others = "0xCC79A7 0x56B4E9 0xD55E00 0x000000 0x882255 0x999933 0x44AA99 0x661100"
 line_colour(i) = kernel_colour(word(lines, i)) >= 0 ? kernel_colour(word(lines, i)) \
   : int(word(others, (i - 1) % words(others) + 1))
 points = "7 5 9 13 11 4 6 8"

@@ -19,10 +19,12 @@ stats data using (see_positive(column("tokens_per_s"))) nooutput
 set logscale y 10
 set yrange [lo / 1.5 : hi * 1.5]
 set ytics ()
-# A range of less than a decade still needs labels.
+# Labels at 1, 2, 5 of a decade; fewer over many decades, more where one point or a flat line leaves less than one.
+steps = hi / lo > 300 ? "1" : hi / lo > 4 ? "1 2 5" : "1 1.5 2 2.5 3 4 5 6 7 8 9"
+count_text(n) = n < 1e3 ? sprintf("%g", n) : n < 1e6 ? sprintf("%gk", n / 1e3) : n < 1e9 ? sprintf("%gM", n / 1e6) : sprintf("%gG", n / 1e9)
 do for [e = -6:12] {
-    do for [m in (hi / lo > 300 ? "1" : "1 2 5")] {
-        set ytics add (gprintf("%.0s%c", m * 10.0**e) m * 10.0**e)
+    do for [m in steps] {
+        set ytics add (count_text(m * 10.0**e) m * 10.0**e)
     }
 }
 set xlabel "concurrency (requests)"

@@ -43,6 +43,7 @@ SCRIPT_TESTS = \
 	tests/cli_child.test \
 	tests/cli_doctor.test \
 	tests/cli_export.test \
+	tests/cli_odd.test \
 	tests/cli_plot.test \
 	tests/cli_sweep.test \
 	tests/layers.test \
@@ -97,7 +98,7 @@ TESTS += $(SCRIPT_TESTS)
 if PORTABLE
 TESTS += tests/ldd.test
 endif
-EXTRA_DIST += $(SCRIPT_TESTS) tests/ldd.test tests/tap.sh tests/tally tests/check-format
+EXTRA_DIST += $(SCRIPT_TESTS) tests/ldd.test tests/tap.sh tests/svg.awk tests/tally tests/check-format
 
 # Every test speaks TAP. What they may use: the program, the source tree (srcdir, absolute) and its
 # data; they run in the build folder and write only to temporary folders.

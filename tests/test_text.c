@@ -332,6 +332,32 @@ static void ignores_the_locale(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+/* Lengths after RFC 3629: the first and last characters of each, and what comes just beyond. */
+static void knows_utf8(void **state)
+{
+    (void)state;
+    assert_int_equal(text_utf8_length("a"), 1);
+    assert_int_equal(text_utf8_length("\xc2\x80"), 2);
+    assert_int_equal(text_utf8_length("\xe0\xa0\x80"), 3);
+    assert_int_equal(text_utf8_length("\xf4\x8f\xbf\xbf"), 4);
+    static const char *const broken[] = {"\x80",         "\xc1\xbf", "\xc3", "\xe0\x9f\xbf",
+                                         "\xed\xa0\x80", "\xe2\x82", "\xff", "\xf4\x90\x80\x80"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_int_equal(text_utf8_length(broken[i]), 0);
+}
+
+static void makes_plain(void **state)
+{
+    (void)state;
+    struct text text = TEXT_INIT;
+    text_add(&text, "a\tb\x1b[\xff \xc2\xb5\xe2\x82\x7f\xc3");
+    text_make_plain(&text, '?');
+    assert_string_equal(text.bytes, "a?b?[? \xc2\xb5????");
+    text_free(&text);
+    text_make_plain(&text, '?');
+    assert_string_equal(text.bytes, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +372,8 @@ int main(void)
         cmocka_unit_test(reads_ints),
         cmocka_unit_test(reads_reals),
         cmocka_unit_test(ignores_the_locale),
+        cmocka_unit_test(knows_utf8),
+        cmocka_unit_test(makes_plain),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

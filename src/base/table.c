@@ -98,23 +98,6 @@ void table_real(struct table *table, size_t column, double value)
         *cell = (struct cell){.kind = CELL_REAL, .value.real = value};
 }
 
-/* Bytes of the UTF-8 character at bytes; 0 if there is none (RFC 3629: no overlong, no surrogates).
- */
-static size_t utf8_length(const char *bytes)
-{
-    const unsigned char *b = (const unsigned char *)bytes;
-    if (b[0] < 0x80)
-        return 1;
-    size_t length = b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((b[i] & 0xc0) != 0x80)
-            return 0;
-    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
-        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 /* C0, DEL and C1: a terminal may obey them. */
 static bool is_control(const char *character)
 {
@@ -126,7 +109,7 @@ static void add_json_string(struct text *out, const char *word)
 {
     text_add(out, "\"");
     while (*word != '\0') {
-        size_t length = utf8_length(word);
+        size_t length = text_utf8_length(word);
         if (length == 0)
             text_add(out, "\xef\xbf\xbd");
         else if (*word == '"' || *word == '\\')
@@ -156,7 +139,7 @@ static void add_csv_field(struct text *out, const char *word)
 static void add_shown(struct text *out, const char *word, bool markdown)
 {
     while (*word != '\0') {
-        size_t length = utf8_length(word);
+        size_t length = text_utf8_length(word);
         if (markdown && (*word == '\n' || *word == '\r')) {
             length = word[0] == '\r' && word[1] == '\n' ? 2 : 1;
             text_add(out, "<br>");

@@ -238,3 +238,30 @@ bool text_to_real(const char *bytes, double *out)
     *out = value;
     return true;
 }
+
+/* RFC 3629: nothing overlong, no surrogates. */
+size_t text_utf8_length(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    if (b[0] < 0x80)
+        return 1;
+    size_t length = b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
+        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+void text_make_plain(struct text *text, char instead)
+{
+    for (char *c = text->bytes; *c;) {
+        size_t length = text_utf8_length(c);
+
+        if (length == 0 || (unsigned char)*c < ' ' || *c == '\x7f')
+            *c = instead;
+        c += length > 0 ? length : 1;
+    }
+}

@@ -50,4 +50,9 @@ bool text_to_int(const char *bytes, int64_t *out);
 bool text_to_real(const char *bytes,
                   double *out); /* decimal point whatever the locale; no nan, inf or hex */
 
+/* Bytes of the UTF-8 character at bytes, which are terminated; 0 if there is none. */
+size_t text_utf8_length(const char *bytes);
+/* Puts `instead` in the place of every control character and every byte that is no UTF-8. */
+void text_make_plain(struct text *text, char instead);
+
 #endif

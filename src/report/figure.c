@@ -63,6 +63,7 @@ static void make_title(struct drawing *d, const struct store_file *file, const s
     text_addf(&d->title, "%s%s%s, %s, %lld SMs", *d->mark ? "MODEL: " : "", d->figure->summary,
               attention_only(rows, count) ? ", attention-only" : "", device,
               (long long)file->run.sm_count);
+    text_make_plain(&d->title, '?');
     text_addf(&d->sm_count, "%lld", (long long)file->run.sm_count);
 }
 

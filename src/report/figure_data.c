@@ -74,11 +74,12 @@ static enum place word_place(const char *word)
     }
 }
 
-/* Tabs, blanks and quotes have a meaning in the data file. */
+/* Tabs, blanks and quotes have a meaning in the data file; what is no character breaks an SVG. */
 static char *clean_name(struct text *text)
 {
+    text_make_plain(text, '_');
     for (char *c = text->bytes; *c; c++)
-        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '\x7f')
+        if (*c == ' ' || *c == '"')
             *c = '_';
     return text_take(text);
 }
