@@ -2,6 +2,7 @@
 C_TESTS = \
 	tests/test_axis \
 	tests/test_blocksched \
+	tests/test_bound \
 	tests/test_broken \
 	tests/test_cases \
 	tests/test_check \

@@ -1,4 +1,6 @@
 libsmscope_a_SOURCES += \
+	src/analysis/bound.c \
+	src/analysis/bound.h \
 	src/analysis/row.c \
 	src/analysis/row.h \
 	src/analysis/row_columns.c \

@@ -1,10 +1,8 @@
 #include "analysis/row.h"
 
+#include "analysis/bound.h"
 #include "analysis/sourced.h"
-#include "base/fail.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "data/gpuspec.h"
 #include "data/stats.h"
 #include "model/roofline.h"
 
@@ -19,37 +17,6 @@ static double axis_number(const struct store_point_read *point, enum axis_id id)
 {
     int64_t number;
     return point->axis[id] && text_to_int(point->axis[id], &number) ? (double)number : missing;
-}
-
-/* ---- of a run ---- */
-
-static double run_metric(const struct store_file *file, const char *name)
-{
-    for (size_t i = 0; i < file->metric_count; i++)
-        if (strcmp(file->metrics[i].name, name) == 0)
-            return file->metrics[i].value;
-    return missing;
-}
-
-/* Measured in this run, else the device file's; a field is NaN if neither tells. */
-static struct roofline_ceilings find_ceilings(const struct store_file *file)
-{
-    struct gpuspec spec;
-    struct roofline_ceilings ceilings = {missing, missing};
-    double read_gb_per_s = run_metric(file, "read_roof_gb_per_s");
-    double peak_tflops = run_metric(file, "matrix_peak_tflops");
-    if (isnan(read_gb_per_s) || isnan(peak_tflops)) {
-        if (gpuspec_parse(&spec, "device figures of the run", file->run.spec,
-                          strlen(file->run.spec)) == FAIL_OK)
-            ceilings = roofline_from_spec(&spec);
-        else
-            log_warn_once("pct_of_floor is empty: %s", fail_text());
-    }
-    if (!isnan(read_gb_per_s))
-        ceilings.read_bytes_per_s = read_gb_per_s * 1e9;
-    if (!isnan(peak_tflops))
-        ceilings.matrix_flops_per_s = peak_tflops * 1e12;
-    return ceilings;
 }
 
 /* ---- of a point ---- */
@@ -96,8 +63,9 @@ static void fill_gpu(struct row *row)
 }
 
 /* All from step_us; units: bytes/us = 1e-3 GB/s, flops/us = 1e-6 Tflop/s. */
-static void fill_rates(struct row *row, const struct roofline_ceilings *ceilings)
+static void fill_rates(struct row *row, const struct bound_roofs *roofs)
 {
+    const struct roofline_ceilings *ceilings = &roofs->ceilings;
     double valid = sourced_of_point(row->point, "valid_entries").value;
     double entries = sourced_of_point(row->point, "index_entries").value;
     if (!(row->step_us > 0))
@@ -105,6 +73,7 @@ static void fill_rates(struct row *row, const struct roofline_ceilings *ceilings
     row->tokens_per_s = 1e6 * row->concurrency / (row->layers * row->step_us + row->rest_us);
     row->kv_gb_per_s = valid * ROOFLINE_TOKEN_BYTES / row->step_us / 1e3;
     row->tflops = 2 * row->heads * valid * (ROOFLINE_DIM + ROOFLINE_DIM) / row->step_us / 1e6;
+    bound_fill(row, roofs);
     if (isnan(valid) || isnan(entries) || isnan(row->concurrency) || isnan(row->heads) ||
         isnan(ceilings->read_bytes_per_s) || isnan(ceilings->matrix_flops_per_s))
         return;
@@ -175,16 +144,18 @@ static void fill_identity(struct row *row, const struct store_file *file,
                         .topk = axis_number(point, AXIS_TOPK),
                         .heads = axis_number(point, AXIS_HEADS),
                         .modelled = any_modelled(point)};
-    double *const times[] = {&row->samples,    &row->step_us,      &row->step_us_lo,
-                             &row->step_us_hi, &row->gpu_us,       &row->main_us,
-                             &row->combine_us, &row->tokens_per_s, &row->kv_gb_per_s,
-                             &row->tflops,     &row->pct_of_floor, &row->sm_fill_pct};
+    double *const times[] = {&row->samples,      &row->step_us,      &row->step_us_lo,
+                             &row->step_us_hi,   &row->gpu_us,       &row->main_us,
+                             &row->combine_us,   &row->tokens_per_s, &row->kv_gb_per_s,
+                             &row->tflops,       &row->pct_of_floor, &row->sm_fill_pct,
+                             &row->pct_of_bound, &row->pct_of_fma,   &row->pct_of_tensor,
+                             &row->pct_of_l2,    &row->pct_of_dram};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         *times[i] = missing;
 }
 
 static void fill_row(struct row *row, const struct store_file *file,
-                     const struct store_point_read *point, const struct roofline_ceilings *ceilings)
+                     const struct store_point_read *point, const struct bound_roofs *roofs)
 {
     fill_identity(row, file, point);
     fill_occupancy(row);
@@ -194,18 +165,19 @@ static void fill_row(struct row *row, const struct store_file *file,
         return;
     fill_step(row);
     fill_gpu(row);
-    fill_rates(row, ceilings);
+    fill_rates(row, roofs);
     row->sm_fill_pct = find_fill_pct(row);
 }
 
 size_t row_from_file(const struct store_file *file, struct row **rows)
 {
-    struct roofline_ceilings ceilings = find_ceilings(file);
+    struct bound_roofs roofs;
     size_t count = 0;
+    bound_find_roofs(&roofs, file);
     *rows = mem_new(file->count, sizeof **rows);
     for (size_t i = 0; i < file->count; i++)
         if (row_is_finished(&file->points[i]))
-            fill_row(&(*rows)[count++], file, &file->points[i], &ceilings);
+            fill_row(&(*rows)[count++], file, &file->points[i], &roofs);
     return count;
 }
 
@@ -232,10 +204,7 @@ static void fill_counters(struct row_launch *row, const struct store_launch *lau
         sourced_labelled(sourced_of_launch(point, launch, "sms_used"), row->counter_source);
     row->tail_pct =
         sourced_labelled(sourced_of_launch(point, launch, "tail_pct"), row->counter_source);
-    row->dram_bytes = sourced_is_model(row->counter_source)
-                          ? (double)launch->bytes
-                          : sourced_of_launch(point, launch, "dram__bytes_read.sum").value +
-                                sourced_of_launch(point, launch, "dram__bytes_write.sum").value;
+    row->dram_bytes = sourced_dram_bytes(point, launch, row->counter_source);
 }
 
 void row_launch_get(const struct store_file *file, const struct store_point_read *point,

@@ -16,6 +16,8 @@
 #include "base/table.h"
 #include "data/store.h"
 
+enum { ROW_ROOFS_ROOM = sizeof "fma,tensor,l2,dram" };
+
 /* Borrows everything from the store_file. */
 struct row {
     const struct store_point_read *point;
@@ -29,7 +31,10 @@ struct row {
     double theoretical_occupancy_pct, achieved_occupancy_pct;
     double busy_sms, sms_used, sm_fill_pct, waves, tail_pct;
     double kv_reread_x, l2_hit_pct, sm_clock_mhz;
-    double throttled; /* 1 or 0 */
+    double pct_of_bound, pct_of_fma, pct_of_tensor, pct_of_l2, pct_of_dram; /* as bound.h tells */
+    const char *bound;                  /* fma, tensor, l2 or dram */
+    char assumed_roofs[ROW_ROOFS_ROOM]; /* those that are assumed, not measured or published */
+    double throttled;                   /* 1 or 0 */
     double rel_error, lse_error, layers, rest_us;
     double concurrency, batch, topk, heads; /* integers; NaN: the kernel does not read the axis */
     const char *source;     /* of step_us and what follows from it: event or model */

@@ -91,6 +91,17 @@ const struct row_column row_columns[] = {
     REAL(struct row, main_us, 2, "time of a step's main launches"),
     REAL(struct row, combine_us, 2, "time of a step's combine launches"),
     WORD(struct row, key, "what compare and --resume match by"),
+    WORD(
+        struct row, bound,
+        "the largest of the step's shares of the roofs: fma or tensor, l2, dram; empty while one is not known"),
+    REAL(struct row, pct_of_bound, 1, "that share"),
+    REAL(struct row, pct_of_fma, 1, "100 x tflops / fp32 peak, of a kernel on the FMA units"),
+    REAL(struct row, pct_of_tensor, 1, "100 x tflops / matrix peak, of a kernel on tensor cores"),
+    REAL(struct row, pct_of_l2, 1, "100 x L2-to-SM bytes of all launches / step_us / L2 bandwidth"),
+    REAL(struct row, pct_of_dram, 1,
+         "100 x DRAM bytes of all launches, counted or modelled / step_us / read roof"),
+    CHARS(struct row, assumed_roofs,
+          "roofs of those shares that are assumed figures, neither measured nor published"),
 };
 const size_t row_column_count = sizeof row_columns / sizeof *row_columns;
 

@@ -80,6 +80,15 @@ struct sourced sourced_step_sum(const struct store_point_read *point, const char
     return sum;
 }
 
+double sourced_dram_bytes(const struct store_point_read *point, const struct store_launch *launch,
+                          const char *label)
+{
+    if (sourced_is_model(label))
+        return (double)launch->bytes;
+    return sourced_labelled(sourced_of_launch(point, launch, "dram__bytes_read.sum"), label) +
+           sourced_labelled(sourced_of_launch(point, launch, "dram__bytes_write.sum"), label);
+}
+
 struct sourced sourced_largest(const struct store_point_read *point, const char *name)
 {
     struct sourced most = {missing, NULL};
