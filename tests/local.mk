@@ -10,6 +10,7 @@ C_TESTS = \
 	tests/test_fail \
 	tests/test_figure \
 	tests/test_gpuspec \
+	tests/test_groups \
 	tests/test_ini \
 	tests/test_occupancy \
 	tests/test_options \
@@ -22,6 +23,7 @@ C_TESTS = \
 	tests/test_resources \
 	tests/test_roofline \
 	tests/test_row \
+	tests/test_select \
 	tests/test_shape \
 	tests/test_stats \
 	tests/test_store \

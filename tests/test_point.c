@@ -361,6 +361,24 @@ static void test_plan_counts(void **state)
     assert_string_equal(plan_role_name(PLAN_COMBINE), "combine");
 }
 
+static void test_values_in_a_key(void **state)
+{
+    (void)state;
+    static const char key[] = "kernel=splitk concurrency=batch batch=16 extra_topk=8 nsplit=4";
+    struct text value = TEXT_INIT;
+    text_add(&value, "before");
+    assert_true(point_find_in_key(key, AXIS_KERNEL, &value));
+    assert_string_equal(value.bytes, "splitk");
+    assert_true(point_find_in_key(key, AXIS_CONCURRENCY, &value));
+    assert_string_equal(value.bytes, "batch");
+    assert_true(point_find_in_key(key, AXIS_NSPLIT, &value));
+    assert_string_equal(value.bytes, "4");
+    assert_false(point_find_in_key(key, AXIS_TOPK, &value)); /* extra_topk is another */
+    assert_string_equal(value.bytes, "");
+    assert_false(point_find_in_key("", AXIS_KERNEL, &value));
+    text_free(&value);
+}
+
 int main(void)
 {
     const char *top = getenv("srcdir");
@@ -382,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_default_workload),
         cmocka_unit_test(test_other_workloads),
         cmocka_unit_test(test_plan_counts),
+        cmocka_unit_test(test_values_in_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

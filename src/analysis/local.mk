@@ -1,8 +1,12 @@
 libsmscope_a_SOURCES += \
 	src/analysis/bound.c \
 	src/analysis/bound.h \
+	src/analysis/groups.c \
+	src/analysis/groups.h \
 	src/analysis/row.c \
 	src/analysis/row.h \
 	src/analysis/row_columns.c \
+	src/analysis/select.c \
+	src/analysis/select.h \
 	src/analysis/sourced.c \
 	src/analysis/sourced.h

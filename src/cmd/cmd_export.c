@@ -2,15 +2,18 @@
 #include <stdlib.h>
 
 #include "analysis/row.h"
+#include "analysis/select.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/findings.h"
 #include "data/store.h"
 
 struct export_options {
-    bool csv, json, markdown, launches, meta, quiet;
+    bool csv, json, markdown, launches, findings, meta, quiet;
+    struct option_list axes;
     const char *output;
 };
 
@@ -22,13 +25,20 @@ static int parse(struct export_options *o, int argc, char **argv, const char **p
         {0, "markdown", NULL, "a Markdown table", OPTION_FLAG, &o->markdown},
         {0, "launches", NULL, "a row a distinct launch instead of a row a point", OPTION_FLAG,
          &o->launches},
+        {0, "findings", NULL,
+         "a row for the points that differ in their kernel alone, as a sweep prints it (default format: text)",
+         OPTION_FLAG, &o->findings},
+        {'a', "axis", "NAME=ITEMS",
+         "only points with one of these values, as asked for or as used; may be repeated",
+         OPTION_LIST, &o->axes},
         {0, "meta", NULL, "lines key=value about the run instead of its points", OPTION_FLAG,
          &o->meta},
         {'o', "output", "FILE", "write to FILE instead of stdout", OPTION_TEXT, &o->output},
         {'q', "quiet", NULL, "no notes", OPTION_FLAG, &o->quiet},
     };
     const struct option_usage usage = {
-        .synopsis = "smscope export RUN.db [--csv|--json|--markdown] [--launches] [-o FILE]",
+        .synopsis =
+            "smscope export RUN.db [--csv|--json|--markdown] [--launches|--findings] [-a NAME=ITEMS ...] [-o FILE]",
         .summary = "Writes a run file as a table: a row a point with all its numbers, or a row a "
                    "launch (`smscope list columns` explains the columns).",
         .options = options,
@@ -46,8 +56,8 @@ static int parse(struct export_options *o, int argc, char **argv, const char **p
         return fail_set(FAIL_USAGE, "export takes one run file: smscope export RUN.db");
     if (o->csv + o->json + o->markdown + o->meta > 1)
         return fail_set(FAIL_USAGE, "--csv, --json, --markdown and --meta exclude each other");
-    if (o->meta && o->launches)
-        return fail_set(FAIL_USAGE, "--meta and --launches exclude each other");
+    if (o->meta + o->launches + o->findings > 1)
+        return fail_set(FAIL_USAGE, "--meta, --launches and --findings exclude each other");
     *path = argv[1];
     return FAIL_OK;
 }
@@ -95,27 +105,52 @@ static void compose_meta(const struct store_file *file, struct text *out)
         add_count(out, store_status_name(shown[i]), counts[shown[i]]);
 }
 
-static int compose_table(const struct export_options *o, const struct store_file *file,
-                         struct text *out)
+static enum table_format format_of(const struct export_options *o)
 {
-    enum table_format format = o->json ? TABLE_JSON : o->markdown ? TABLE_MARKDOWN : TABLE_CSV;
+    return o->json                  ? TABLE_JSON
+           : o->markdown            ? TABLE_MARKDOWN
+           : o->findings && !o->csv ? TABLE_TEXT
+                                    : TABLE_CSV;
+}
+
+static int write_table(const struct export_options *o, const struct store_file *file, FILE *out)
+{
     struct row *rows = NULL;
     size_t count = row_from_file(file, &rows);
     struct table *table = o->launches ? row_launch_table(file) : row_table(rows, count);
+    int code = table_write(table, format_of(o), out);
+
+    table_free(table);
+    row_free(rows);
+    return code;
+}
+
+static void tell_unfinished(const struct store_file *file)
+{
+    size_t unfinished = 0;
+
+    for (size_t i = 0; i < file->count; i++)
+        unfinished += !row_is_finished(&file->points[i]);
+    if (unfinished > 0)
+        log_info("%zu of %zu points are not finished and left out", unfinished, file->count);
+}
+
+static int compose_table(const struct export_options *o, const struct store_file *file,
+                         struct text *out)
+{
     char *bytes = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&bytes, &length);
-    int code = stream ? table_write(table, format, stream) : fail_set(FAIL_ENV, "out of memory");
-    if (stream)
-        fclose(stream);
+    int code;
+
+    if (!stream)
+        return fail_set(FAIL_ENV, "out of memory");
+    code = o->findings ? findings_print(file, format_of(o), stream) : write_table(o, file, stream);
+    fclose(stream);
     if (code == FAIL_OK)
         text_add_bytes(out, bytes, length);
-    if (count < file->count)
-        log_info("%zu of %zu points are not finished and left out", file->count - count,
-                 file->count);
+    tell_unfinished(file);
     free(bytes);
-    table_free(table);
-    row_free(rows);
     return code;
 }
 
@@ -136,16 +171,20 @@ int cmd_export(int argc, char **argv)
     bool help = false;
     int code = parse(&o, argc, argv, &path, &help);
     if (code != FAIL_OK || help)
-        return code;
+        goto out;
     log_set_quiet(o.quiet);
     code = store_read(&file, path);
+    if (code == FAIL_OK)
+        code = select_points(&file, o.axes.items, o.axes.count);
     if (code == FAIL_OK && o.meta)
         compose_meta(&file, &out);
     else if (code == FAIL_OK)
         code = compose_table(&o, &file, &out);
     if (code == FAIL_OK)
         code = write_out(&o, &out);
+out:
     store_file_free(&file);
+    options_free_list(&o.axes);
     text_free(&out);
     return code;
 }

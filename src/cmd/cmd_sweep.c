@@ -166,7 +166,7 @@ static int report(const char *path)
 
     if (code != FAIL_OK)
         return code;
-    code = findings_print(&file, stdout);
+    code = findings_print(&file, TABLE_TEXT, stdout);
     if (code == FAIL_OK)
         code = CMD_QUIET(judge(&file));
     store_file_free(&file);

@@ -4,34 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/groups.h"
 #include "analysis/row.h"
-#include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
+#include "data/axis.h"
 
-enum { MOST_KERNELS = 8 };
+enum { MOST_KERNELS = 8, MOST_COLUMNS = AXIS_COUNT + 4 * MOST_KERNELS };
 
 struct findings {
     const struct row *rows;
     size_t count;
     const char *kernels[MOST_KERNELS]; /* in order of appearance */
     size_t kernel_count;
-    struct table_column *columns;
-    struct text *headings;
+    struct groups groups;
+    struct table_column columns[MOST_COLUMNS];
+    struct text headings[MOST_COLUMNS];
     size_t column_count;
 };
 
 static const char *kernel_of(const struct row *row)
 {
     return row->point->axis[AXIS_KERNEL] ? row->point->axis[AXIS_KERNEL] : "";
-}
-
-/* The key after "kernel=NAME", without the blank. */
-static const char *case_of(const struct row *row)
-{
-    const char *rest = strchr(row->key, ' ');
-
-    return rest ? rest + 1 : "";
 }
 
 static void find_kernels(struct findings *findings)
@@ -52,121 +45,195 @@ static void add_column(struct findings *findings, enum table_kind kind, int deci
 {
     size_t i = findings->column_count++;
 
+    findings->headings[i] = (struct text)TEXT_INIT;
     text_addf(&findings->headings[i], "%s", a);
     text_addf(&findings->headings[i], format, b);
     findings->columns[i] = (struct table_column){
         .name = findings->headings[i].bytes, .kind = kind, .decimals = decimals};
 }
 
-/* case, then a time each, a ratio for each pair of neighbours, busy SMs each */
+/* The axes, then a time each, a ratio for each pair of neighbours, busy SMs and bound each. */
 static void make_columns(struct findings *findings)
 {
-    size_t most = 3 * MOST_KERNELS;
+    for (size_t a = 0; a < findings->groups.axis_count; a++) {
+        const struct axis_info *info = axis_info(findings->groups.axes[a]);
 
-    findings->columns = mem_new(most, sizeof *findings->columns);
-    findings->headings = mem_new(most, sizeof *findings->headings);
-    for (size_t i = 0; i < most; i++)
-        findings->headings[i] = (struct text)TEXT_INIT;
-    add_column(findings, TABLE_WORD, 0, "%s", "", "case");
+        add_column(findings, info->least <= info->most ? TABLE_INT : TABLE_WORD, 0, "%s", "",
+                   info->name);
+    }
     for (size_t k = 0; k < findings->kernel_count; k++)
         add_column(findings, TABLE_REAL, 1, "%s", findings->kernels[k], " us");
     for (size_t k = 1; k < findings->kernel_count; k++)
         add_column(findings, TABLE_REAL, 2, "/%s", findings->kernels[k - 1], findings->kernels[k]);
     for (size_t k = 0; k < findings->kernel_count; k++)
         add_column(findings, TABLE_REAL, 1, "%s", findings->kernels[k], " busy");
+    for (size_t k = 0; k < findings->kernel_count; k++)
+        add_column(findings, TABLE_WORD, 0, "%s", findings->kernels[k], " bound");
 }
 
 static const struct row *find_row(const struct findings *findings, const char *wanted,
                                   const char *kernel)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(case_of(&findings->rows[i]), wanted) == 0 &&
+        if (strcmp(groups_name(&findings->rows[i]), wanted) == 0 &&
             strcmp(kernel_of(&findings->rows[i]), kernel) == 0)
             return &findings->rows[i];
     return NULL;
 }
 
-static void add_case(const struct findings *findings, struct table *table, const char *name)
+/* "L2 30 %", with an asterisk where that roof is assumed. */
+static void put_bound(struct table *table, size_t column, const struct row *row)
 {
-    size_t n = findings->kernel_count;
+    static const char *const shown[][2] = {{"fma", "FMA"}, {"l2", "L2"}, {"dram", "DRAM"}};
+    const char *name = row->bound;
+    struct text cell = TEXT_INIT;
+
+    if (!name)
+        return;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strcmp(row->bound, shown[i][0]) == 0)
+            name = shown[i][1];
+    text_addf(&cell, "%s ", name);
+    text_add_fixed(&cell, row->pct_of_bound, row->pct_of_bound < 9.95 ? 1 : 0);
+    text_addf(&cell, " %%%s", strstr(row->assumed_roofs, row->bound) ? "*" : "");
+    table_word(table, column, cell.bytes);
+    text_free(&cell);
+}
+
+static void put_axes(const struct findings *findings, struct table *table, const struct row *row)
+{
+    struct text value = TEXT_INIT;
+    int64_t number;
+
+    for (size_t a = 0; a < findings->groups.axis_count; a++) {
+        groups_show_axis(row, findings->groups.axes[a], &value);
+        if (text_to_int(value.bytes, &number))
+            table_int(table, a, number);
+        else
+            table_word(table, a, value.bytes);
+    }
+    text_free(&value);
+}
+
+static void add_group(const struct findings *findings, struct table *table, const struct row *first)
+{
+    size_t n = findings->kernel_count, at = findings->groups.axis_count;
     double before = (double)NAN;
 
     table_row(table);
-    table_word(table, 0, *name ? name : "(defaults)");
+    put_axes(findings, table, first);
     for (size_t k = 0; k < n; k++) {
-        const struct row *row = find_row(findings, name, findings->kernels[k]);
+        const struct row *row = find_row(findings, groups_name(first), findings->kernels[k]);
         double step_us = row ? row->step_us : (double)NAN;
 
-        table_real(table, 1 + k, step_us);
+        table_real(table, at + k, step_us);
         if (k > 0)
-            table_real(table, n + k, before / step_us);
-        if (row)
-            table_real(table, 2 * n + k, row->busy_sms);
+            table_real(table, at + n + k - 1, before / step_us);
+        if (row) {
+            table_real(table, at + 2 * n - 1 + k, row->busy_sms);
+            put_bound(table, at + 3 * n - 1 + k, row);
+        }
         before = step_us;
     }
 }
 
-static struct table *make_table(const struct findings *findings)
+/* ---- around it ---- */
+
+/* The first row that has times or, where none has, the first. */
+static const struct row *row_with_times(const struct findings *findings)
 {
-    struct table *table = table_new(findings->columns, findings->column_count);
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->rows[i].source)
+            return &findings->rows[i];
+    return &findings->rows[0];
+}
 
-    for (size_t i = 0; i < findings->count; i++) {
-        bool seen = false;
+static const char *where_from(const struct row *row)
+{
+    return !row->source                        ? "no point has one"
+           : strcmp(row->source, "model") == 0 ? "MODELLED, not measured"
+                                               : "measured by device events";
+}
 
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = strcmp(case_of(&findings->rows[j]), case_of(&findings->rows[i])) == 0;
-        if (!seen)
-            add_case(findings, table, case_of(&findings->rows[i]));
-    }
-    return table;
+static void print_line(struct text *line, FILE *out)
+{
+    text_make_plain(line, '?');
+    fprintf(out, "%s\n", line->bytes);
+    text_clear(line);
 }
 
 static void print_heading(const struct findings *findings, const struct store_file *file, FILE *out)
 {
-    const struct row *first = &findings->rows[0];
-    bool modelled = first->source && strcmp(first->source, "model") == 0;
+    const struct row *told = row_with_times(findings);
+    struct text line = TEXT_INIT;
 
-    fprintf(out, "%s, %lld SMs: step time of one layer's attention in us, %s\n", file->run.device,
-            (long long)file->run.sm_count,
-            modelled ? "MODELLED, not measured" : "measured by device events");
-    fprintf(out, "(a/b: how many times faster b is than a; busy: SMs at work, %s)\n\n",
-            first->counter_source ? first->counter_source : "not measured");
+    text_addf(&line, "%s, %lld SMs: step time of one layer's attention in us, %s", file->run.device,
+              (long long)file->run.sm_count, where_from(told));
+    print_line(&line, out);
+    text_addf(&line, "(a/b: how many times faster b is than a; busy: SMs at work, %s;",
+              told->counter_source ? told->counter_source : "not measured");
+    print_line(&line, out);
+    text_add(&line, "bound: the nearest roof of FMA or tensor peak, L2, DRAM, and the share of it "
+                    "that the step reaches");
+    if (*told->assumed_roofs)
+        text_addf(&line, "; *assumed: %s", told->assumed_roofs);
+    text_add(&line, ")");
+    print_line(&line, out);
+    fputc('\n', out);
+    text_free(&line);
 }
 
-/* How many points ended how, unless all are ok; then the reasons. */
-static void print_statuses(const struct store_file *file, FILE *out)
+/* Every point that is not ok, with the reason. */
+static void print_statuses(const struct store_file *file, const char *bullet, FILE *out)
 {
+    struct text line = TEXT_INIT;
+
     for (size_t i = 0; i < file->count; i++) {
         const struct store_point_read *point = &file->points[i];
 
-        if (point->status != STORE_OK)
-            fprintf(out, "%s: %s%s%s\n", store_status_name(point->status), point->key,
-                    point->reason ? ": " : "", point->reason ? point->reason : "");
+        if (point->status == STORE_OK)
+            continue;
+        text_addf(&line, "%s%s: %s%s%s", bullet, store_status_name(point->status), point->key,
+                  point->reason ? ": " : "", point->reason ? point->reason : "");
+        print_line(&line, out);
     }
+    text_free(&line);
 }
 
-int findings_print(const struct store_file *file, FILE *out)
+static int print_table(struct findings *findings, enum table_format format, FILE *out)
 {
+    struct table *table;
+    int code;
+
+    make_columns(findings);
+    table = table_new(findings->columns, findings->column_count);
+    for (size_t c = 0; c < findings->groups.count; c++)
+        add_group(findings, table, findings->groups.first[c]);
+    code = table_write(table, format, out);
+    table_free(table);
+    for (size_t i = 0; i < findings->column_count; i++)
+        text_free(&findings->headings[i]);
+    return code;
+}
+
+int findings_print(const struct store_file *file, enum table_format format, FILE *out)
+{
+    bool for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
     struct findings findings = {0};
     struct row *rows = NULL;
-    struct table *table;
     int code = 0;
 
     findings.count = row_from_file(file, &rows);
     findings.rows = rows;
-    if (findings.count > 0) {
-        find_kernels(&findings);
-        make_columns(&findings);
-        table = make_table(&findings);
+    find_kernels(&findings);
+    groups_find(&findings.groups, rows, findings.count);
+    if (findings.count > 0 && for_people)
         print_heading(&findings, file, out);
-        code = table_write(table, TABLE_TEXT, out);
-        table_free(table);
-        for (size_t i = 0; i < findings.column_count; i++)
-            text_free(&findings.headings[i]);
-        free(findings.columns);
-        free(findings.headings);
-    }
-    print_statuses(file, out);
+    if (findings.count > 0 || !for_people)
+        code = print_table(&findings, format, out);
+    if (for_people)
+        print_statuses(file, format == TABLE_MARKDOWN ? "- " : "", out);
+    groups_free(&findings.groups);
     row_free(rows);
     return code;
 }

@@ -260,3 +260,21 @@ int64_t point_number(const struct point *point, enum axis_id id, int64_t otherwi
     const struct axis_value *value = &point->asked[id];
     return axis_is_word(value, NULL) ? otherwise : value->number;
 }
+
+bool point_find_in_key(const char *key, enum axis_id id, struct text *value)
+{
+    const char *name = axis_info(id)->name;
+    size_t length = strlen(name);
+
+    text_clear(value);
+    for (const char *word = key; *word; word += strspn(word, " ")) {
+        size_t word_length = strcspn(word, " ");
+
+        if (strncmp(word, name, length) == 0 && word[length] == '=') {
+            text_add_bytes(value, word + length + 1, word_length - length - 1);
+            return true;
+        }
+        word += word_length;
+    }
+    return false;
+}

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "data/axis.h"
 #include "data/workload.h"
 
@@ -48,6 +49,10 @@ struct point_list {
 int point_expand(struct point_list *list, const struct workload *workload,
                  const struct point_kernel *kernels, size_t count);
 void point_free(struct point_list *list);
+
+/* Puts the value that a key gives the axis in place of what `value` held; false, and value empty,
+ * if the key does not name the axis. */
+bool point_find_in_key(const char *key, enum axis_id id, struct text *value);
 
 /* Number of an axis that is a number; `otherwise` when it is a word. */
 int64_t point_number(const struct point *point, enum axis_id id, int64_t otherwise);

@@ -148,6 +148,9 @@ struct store_file {
 int store_read(struct store_file *file, const char *path);
 void store_file_free(struct store_file *file);
 
+/* Drops the points whose flag is not set; one flag a point. */
+void store_keep_points(struct store_file *file, const bool *keep);
+
 /* Value of a metric by launch_ord (-1: point) and name; NaN when it is not there.  *source (may be
  * NULL) gets its label. */
 double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,

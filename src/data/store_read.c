@@ -162,6 +162,18 @@ void store_file_free(struct store_file *file)
     *file = (struct store_file){0};
 }
 
+void store_keep_points(struct store_file *file, const bool *keep)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        if (keep[i])
+            file->points[kept++] = file->points[i];
+        else
+            free_point(&file->points[i]);
+    }
+    file->count = kept;
+}
+
 double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,
                          const char **source)
 {
