@@ -36,8 +36,9 @@ struct child {
     struct text pending; /* bytes of an unfinished line */
     bool opened;
     bool kept;
-    long point; /* in flight, -1: none */
-    int code;   /* what an F line said */
+    long point;      /* in flight, -1: none */
+    size_t finished; /* points it has put into the file */
+    int code;        /* what an F line said */
     bool timed_out;
     int status; /* waitpid's */
 };
@@ -107,6 +108,7 @@ static void hear_line(struct child *child, struct sweep *sweep, struct progress 
         break;
     case 'E':
         child->point = -1;
+        child->finished++;
         progress_step(progress, "");
         break;
     case 'F': {
@@ -208,7 +210,8 @@ static int judge_child(const struct child *child, struct sweep *sweep, struct pr
         return FAIL_OK;
     if (child->code != FAIL_OK)
         return child->code; /* its message is set */
-    if (lost) {
+    /* Between two points nothing is lost; a child that finished none might do so for ever. */
+    if (lost || (child->point < 0 && child->finished > 0)) {
         *again = true;
         return FAIL_OK;
     }
