@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,14 +146,15 @@ static void test_absurd(void **state)
             "d.ini:4: sm_count: '4294967297'; accepted: a whole number from 1 to 4096");
     refuses(14, "mem_bw_gbs = nan",
             "d.ini:14: mem_bw_gbs: 'nan'; accepted: a number from 10 to "
-            "1e+06");
+            "1e+06, or unknown");
     refuses(14, "mem_bw_gbs = 1.792",
             "d.ini:14: mem_bw_gbs: '1.792'; accepted: a number from 10 "
-            "to 1e+06");
+            "to 1e+06, or unknown");
     refuses(14, "mem_bw_gbs = 1,792",
             "d.ini:14: mem_bw_gbs: '1,792'; accepted: a number from 10 "
-            "to 1e+06");
-    refuses(14, "mem_bw_gbs =", "d.ini:14: mem_bw_gbs: ''; accepted: a number from 10 to 1e+06");
+            "to 1e+06, or unknown");
+    refuses(14, "mem_bw_gbs =",
+            "d.ini:14: mem_bw_gbs: ''; accepted: a number from 10 to 1e+06, or unknown");
     refuses(3, "compute_capability = 12",
             "d.ini:3: compute_capability: '12'; accepted: MAJOR.MINOR such as 9.0");
     refuses(3, "compute_capability = 9.0a",
@@ -172,7 +174,8 @@ static void test_unknown(void **state)
 {
     (void)state;
     refuses(4, "sms = 10", "d.ini:4: unknown key 'sms' in [gpu]");
-    refuses(4, "boost_mhz = 10", "d.ini:4: boost_mhz: '10'; accepted: a number from 100 to 10000");
+    refuses(4, "boost_mhz = 10",
+            "d.ini:4: boost_mhz: '10'; accepted: a number from 100 to 10000, or unknown");
     refuses(4, "memory_gb = 96", "d.ini:13: key 'memory_gb' is there twice in [gpu]");
     refuses(25, "[notes]",
             "d.ini:25: unknown section [notes]; a device file has [gpu] and "
@@ -223,6 +226,40 @@ static void test_write(void **state)
     assert_true(again.launch_gap_ns == 800);
     assert_non_null(strstr(text.bytes, "\nmma_sync_tflops = 400\n"));
     text_free(&text);
+}
+
+/* A GPU without a device file: what the machine does not tell is unknown, and readers get NaN. */
+static void test_unknown_figures(void **state)
+{
+    (void)state;
+    struct gpuspec spec;
+    assert_int_equal(parse_with(&spec, 0, NULL), FAIL_OK);
+    assert_int_equal(gpuspec_check_model(&spec), FAIL_OK);
+    spec.bf16_dense_fp32acc_tflops = spec.mma_sync_tflops = spec.l2_gb_per_s = (double)NAN;
+    spec.mem_bw_gbs = spec.boost_mhz = spec.fp32_tflops = (double)NAN;
+    spec.dram_latency_ns = spec.block_fixed_ns = spec.launch_gap_ns = (double)NAN;
+    spec.l2_mb = spec.memory_gb = (double)NAN;
+    spec.assumed[0] = '\0';
+    struct text text = TEXT_INIT;
+    gpuspec_write(&text, &spec);
+    struct gpuspec again;
+    if (gpuspec_parse(&again, "again", text.bytes, text.length) != FAIL_OK)
+        fail_msg("%s", fail_text());
+    assert_true(isnan(again.bf16_dense_fp32acc_tflops) && isnan(again.mma_sync_tflops));
+    assert_true(isnan(again.l2_gb_per_s) && isnan(again.mem_bw_gbs) && isnan(again.boost_mhz));
+    assert_true(isnan(again.fp32_tflops) && isnan(again.dram_latency_ns));
+    assert_true(isnan(again.block_fixed_ns) && isnan(again.launch_gap_ns));
+    assert_true(isnan(again.l2_mb) && isnan(again.memory_gb));
+    assert_int_equal(again.sm_count, 10);
+    assert_int_equal(gpuspec_check_model(&again), FAIL_USAGE);
+    assert_string_equal(fail_text(), "Test GPU cannot be modelled: its l2_mb is unknown");
+    text_free(&text);
+
+    assert_int_equal(parse_with(&spec, 17, "mma_sync_tflops = unknown"), FAIL_OK);
+    assert_int_equal(gpuspec_check_model(&spec), FAIL_USAGE);
+    assert_string_equal(fail_text(), "Test GPU cannot be modelled: its mma_sync_tflops is unknown");
+    refuses(4, "sm_count = unknown",
+            "d.ini:4: sm_count: 'unknown'; accepted: a whole number from 1 to 4096");
 }
 
 static void test_reading(void **state)
@@ -328,7 +365,7 @@ int main(void)
         cmocka_unit_test(test_missing),      cmocka_unit_test(test_absurd),
         cmocka_unit_test(test_unknown),      cmocka_unit_test(test_sources),
         cmocka_unit_test(test_write),        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_device_files),
+        cmocka_unit_test(test_device_files), cmocka_unit_test(test_unknown_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,13 @@ static void test_ceilings_of_the_device_file(void **state)
                 1e-9);     /* 1296384 B / 4800 GB/s; flops 0.2035 us */
     file.metric_count = 1; /* one of the two was measured */
     assert_near(one_row().pct_of_floor, 3.24096, 1e-9);
+    text_clear(&spec); /* a GPU without a device file: its peaks are unknown, so its floor is */
+    file.metric_count = 0;
+    gpu.bf16_dense_fp32acc_tflops = gpu.mma_sync_tflops = (double)NAN;
+    gpuspec_write(&spec, &gpu);
+    file.run.spec = spec.bytes;
+    assert_true(isnan(one_row().pct_of_floor));
+    assert_int_equal(gpuspec_parse(&gpu, "again", spec.bytes, spec.length), 0);
     text_free(&spec);
     file.run.spec = "[gpu]\n";
     assert_true(isnan(one_row().pct_of_floor));

@@ -100,7 +100,8 @@ static int open_device(struct worker *worker)
         return code == FAIL_OK ? open_gpu(worker, ordinal) : code;
     }
     worker->uuid = worker->driver = worker->cuda = "";
-    return gpuspec_read(&worker->spec, name + prefix, &worker->spec_text);
+    int code = gpuspec_read(&worker->spec, name + prefix, &worker->spec_text);
+    return code == FAIL_OK ? gpuspec_check_model(&worker->spec) : code;
 }
 
 /* Device names as in the run table: a model says so. */

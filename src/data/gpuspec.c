@@ -1,5 +1,6 @@
 #include "data/gpuspec.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,8 @@ static const struct figure figures[] = {
 };
 
 enum { FIGURES = sizeof figures / sizeof figures[0] };
+
+static const char unknown[] = "unknown"; /* in a file what NaN is in the struct */
 
 /* One gpuspec_parse() under way. */
 struct parse {
@@ -112,10 +115,11 @@ static int take_int(struct gpuspec *spec, const struct figure *figure, const cha
 
 static int take_real(struct gpuspec *spec, const struct figure *figure, const char *value)
 {
-    double number;
-    if (!text_to_real(value, &number) || number < figure->least || number > figure->most)
-        return fail_set(FAIL_USAGE, "%s: '%s'; accepted: a number from %g to %g", figure->name,
-                        value, figure->least, figure->most);
+    double number = NAN;
+    if (strcmp(value, unknown) != 0 &&
+        (!text_to_real(value, &number) || number < figure->least || number > figure->most))
+        return fail_set(FAIL_USAGE, "%s: '%s'; accepted: a number from %g to %g, or %s",
+                        figure->name, value, figure->least, figure->most, unknown);
     *(double *)field(spec, figure) = number;
     return FAIL_OK;
 }
@@ -242,7 +246,7 @@ static int finish(const struct parse *parse)
                                spec->smem_per_block_optin_bytes <= spec->smem_per_sm_bytes);
     if (code == FAIL_OK)
         code = require_at_most(parse, "mma_sync_tflops", "bf16_dense_fp32acc_tflops",
-                               spec->mma_sync_tflops <= spec->bf16_dense_fp32acc_tflops);
+                               !(spec->mma_sync_tflops > spec->bf16_dense_fp32acc_tflops));
     return code;
 }
 
@@ -308,12 +312,25 @@ void gpuspec_write(struct text *text, const struct gpuspec *spec)
         text_addf(text, "%s = ", figures[at].name);
         if (figures[at].kind == KIND_INT)
             text_addf(text, "%d", *(const int *)(const void *)bytes);
+        else if (isnan(*(const double *)(const void *)bytes))
+            text_add(text, unknown);
         else
             text_add_real(text, *(const double *)(const void *)bytes);
         text_add(text, "\n");
     }
     text_addf(text, "assumed = %s\n\n[source]\n", spec->assumed);
     text_add(text, "default = the machine itself where it tells, else the GPU's device file\n");
+}
+
+int gpuspec_check_model(const struct gpuspec *spec)
+{
+    for (size_t at = 0; at < FIGURES; at++) {
+        const char *bytes = (const char *)spec + figures[at].offset;
+        if (figures[at].kind == KIND_REAL && isnan(*(const double *)(const void *)bytes))
+            return fail_set(FAIL_USAGE, "%s cannot be modelled: its %s is unknown", spec->name,
+                            figures[at].name);
+    }
+    return FAIL_OK;
 }
 
 bool gpuspec_is_assumed(const struct gpuspec *spec, const char *figure)

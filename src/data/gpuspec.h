@@ -6,7 +6,9 @@
  * compute_capability = M.N; all are required, `assumed` may be empty) and a section [source] that
  * says in a few words where each figure is from: its keys are names of [gpu], several of them with
  * commas between, or `default` for those not named.  Figures that nobody measured or published for
- * that device are listed under `assumed` and are marked so wherever they are shown.
+ * that device are listed under `assumed` and are marked so wherever they are shown.  A real figure
+ * that nobody can even guess is `unknown` in a file and NaN here; a GPU is measured without it, but
+ * not modelled.
  */
 #ifndef DATA_GPUSPEC_H
 #define DATA_GPUSPEC_H
@@ -61,6 +63,9 @@ int gpuspec_by_device_name(struct gpuspec *spec, const char *device_name, struct
 /* Appends the spec in the format of a device file, with one default source; gpuspec_parse() reads
  * it again (reals to 6 digits). */
 void gpuspec_write(struct text *text, const struct gpuspec *spec);
+
+/* FAIL_USAGE naming the first figure that is unknown: the model needs them all. */
+int gpuspec_check_model(const struct gpuspec *spec);
 
 bool gpuspec_is_assumed(const struct gpuspec *spec, const char *figure);
 
