@@ -106,19 +106,20 @@ static void libraries(void **state)
 
 static void reasons_that_mean_slower(void **state)
 {
-    /* nvml.h: idle 0x1, application clocks 0x2, sync boost 0x10 and display clocks 0x100 are no
-     * throttling */
+    /* nvml.h: idle 0x1, application clocks 0x2, power cap 0x4, display clocks 0x100 */
     (void)state;
     assert_false(nvml_is_throttled(0));
-    assert_false(nvml_is_throttled(0x1 | 0x2 | 0x10 | 0x100));
-    assert_string_equal(nvml_reasons_text(0x113), "");
-    assert_true(nvml_is_throttled(0x4));
+    assert_false(nvml_is_throttled(0x1 | 0x2 | 0x4 | 0x100));
+    assert_string_equal(nvml_reasons_text(0x103), "");
     assert_string_equal(nvml_reasons_text(0x4), "power_cap");
     assert_string_equal(nvml_reasons_text(0x48 | 0x1), "hw_slowdown+hw_thermal");
-    assert_string_equal(nvml_reasons_text(0xec),
-                        "power_cap+hw_slowdown+thermal+hw_thermal+hw_power_brake");
+    assert_string_equal(nvml_reasons_text(0xfc),
+                        "power_cap+hw_slowdown+sync_boost+thermal+hw_thermal+hw_power_brake");
+    assert_true(nvml_is_throttled(0x8));
+    assert_true(nvml_is_throttled(0x10));
     assert_true(nvml_is_throttled(0x20));
-    assert_true(nvml_is_throttled(0x80));
+    assert_true(nvml_is_throttled(0x40));
+    assert_true(nvml_is_throttled(0x80 | 0x4));
 }
 
 int main(void)

@@ -45,15 +45,20 @@ static int take_samples(struct pass_context *context, struct replay *replay)
 /* What the card said of its clocks right after the samples. */
 static void note_clocks(struct pass_context *context)
 {
+    struct text reason = TEXT_INIT;
     struct nvml_state state;
+    bool throttled;
 
     nvml_read(context->rig->device.uuid, &state);
     if (!state.valid)
         return;
-    record_metric(context->record, -1, "throttled",
-                  nvml_is_throttled(state.throttle_reasons) ? 1 : 0, "nvml");
-    if (nvml_is_throttled(state.throttle_reasons))
-        record_status(context->record, STORE_THROTTLED, nvml_reasons_text(state.throttle_reasons));
+    throttled = nvml_is_throttled(state.throttle_reasons);
+    record_metric(context->record, -1, "throttled", throttled, "nvml");
+    if (nvml_reasons_text(state.throttle_reasons)[0]) {
+        text_addf(&reason, "clocks held back by %s", nvml_reasons_text(state.throttle_reasons));
+        record_status(context->record, throttled ? STORE_THROTTLED : STORE_OK, reason.bytes);
+    }
+    text_free(&reason);
 }
 
 int pass_time(struct pass_context *context)

@@ -95,7 +95,7 @@ static void check_nvml(const struct check *check, const struct device *device)
 {
     struct text found = TEXT_INIT;
     struct nvml_state state;
-    const char *why;
+    const char *why, *slowed_by;
 
     if (!nvml_available(&why)) {
         text_add(&found, "not usable: clocks, power and throttling are not seen");
@@ -108,10 +108,8 @@ static void check_nvml(const struct check *check, const struct device *device)
         text_add_fixed(&found, state.power_w, 0);
         text_add(&found, " W, ");
         text_add_fixed(&found, state.temperature_c, 0);
-        text_addf(&found, " C, slowed by: %s",
-                  nvml_is_throttled(state.throttle_reasons)
-                      ? nvml_reasons_text(state.throttle_reasons)
-                      : "nothing");
+        slowed_by = nvml_reasons_text(state.throttle_reasons);
+        text_addf(&found, " C, slowed by: %s", slowed_by[0] ? slowed_by : "nothing");
         tell(check, "NVML", state.valid ? DOCTOR_OK : DOCTOR_WARN, &found,
              state.valid ? ""
                          : "NVML does not know this GPU by its UUID, or not why its clock changes");

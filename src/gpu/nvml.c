@@ -12,6 +12,7 @@ enum { NVML_SUCCESS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE
 enum {
     NVML_REASON_SW_POWER_CAP = 0x4,
     NVML_REASON_HW_SLOWDOWN = 0x8,
+    NVML_REASON_SYNC_BOOST = 0x10,
     NVML_REASON_SW_THERMAL = 0x20,
     NVML_REASON_HW_THERMAL = 0x40,
     NVML_REASON_POWER_BRAKE = 0x80
@@ -112,26 +113,33 @@ void nvml_read(const char *uuid, struct nvml_state *state)
 static const struct {
     uint64_t bit;
     const char *name;
-} throttles[] = {
-    {NVML_REASON_SW_POWER_CAP, "power_cap"},     {NVML_REASON_HW_SLOWDOWN, "hw_slowdown"},
-    {NVML_REASON_SW_THERMAL, "thermal"},         {NVML_REASON_HW_THERMAL, "hw_thermal"},
-    {NVML_REASON_POWER_BRAKE, "hw_power_brake"},
+    bool throttles;
+} holds[] = {
+    {NVML_REASON_SW_POWER_CAP, "power_cap", false},
+    {NVML_REASON_HW_SLOWDOWN, "hw_slowdown", true},
+    {NVML_REASON_SYNC_BOOST, "sync_boost", true},
+    {NVML_REASON_SW_THERMAL, "thermal", true},
+    {NVML_REASON_HW_THERMAL, "hw_thermal", true},
+    {NVML_REASON_POWER_BRAKE, "hw_power_brake", true},
 };
 
 bool nvml_is_throttled(uint64_t reasons)
 {
-    return nvml_reasons_text(reasons)[0] != '\0';
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+        if (holds[i].throttles && (reasons & holds[i].bit))
+            return true;
+    return false;
 }
 
 const char *nvml_reasons_text(uint64_t reasons)
 {
     static _Thread_local char text[96];
-    size_t i, used = 0;
+    size_t used = 0;
 
     text[0] = '\0';
-    for (i = 0; i < sizeof throttles / sizeof throttles[0]; i++)
-        if (reasons & throttles[i].bit)
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+        if (reasons & holds[i].bit)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? "+" : "",
-                                     throttles[i].name);
+                                     holds[i].name);
     return text;
 }
