@@ -32,20 +32,20 @@ static void grids_around_the_sm_count(void **state)
         uint32_t sms = sm_counts[i];
         struct blocksched got;
 
-        blocksched_run(&got, sms, 1, sms - 1, NULL);
+        blocksched_run(&got, sms, 1, sms - 1, NULL, 1);
         check(&got, (sms - 1.0) / sms, sms - 1, sms - 1, 0, 1);
         assert_near(got.fill_pct, 100 * (sms - 1.0) / sms, NEAR);
         assert_int_equal(got.blocks_max, 1);
         assert_int_equal(got.blocks_min, 0);
-        blocksched_run(&got, sms, 1, sms, NULL);
+        blocksched_run(&got, sms, 1, sms, NULL, 1);
         check(&got, 1, sms, sms, 0, 1);
         assert_near(got.fill_pct, 100, NEAR);
         assert_int_equal(got.blocks_min, 1);
-        blocksched_run(&got, sms, 1, sms + 1, NULL);
+        blocksched_run(&got, sms, 1, sms + 1, NULL, 1);
         check(&got, (sms + 1.0) / sms, sms, (sms + 1) / 2.0, 50, 2);
         assert_int_equal(got.blocks_max, 2);
         assert_int_equal(got.blocks_min, 1);
-        blocksched_run(&got, sms, 1, 2 * sms + 4, NULL);
+        blocksched_run(&got, sms, 1, 2 * sms + 4, NULL, 1);
         check(&got, 2 + 4.0 / sms, sms, (2 * sms + 4) / 3.0, 100.0 / 3, 3);
         assert_near(got.fill_pct, 100 * (2 * sms + 4) / (3.0 * sms), NEAR);
         assert_near(got.achieved_pct_of_resident, 100, NEAR);
@@ -58,13 +58,13 @@ static void two_resident_blocks(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run(&got, 188, 2, 189, NULL);
+    blocksched_run(&got, 188, 2, 189, NULL, 1);
     check(&got, 189.0 / 376, 188, 189 / 2.0, 50, 2);
     /* 187 SMs x 1 block x 1 time and one SM x 2 blocks x 2 times, of 189 busy times x 2 */
     assert_near(got.achieved_pct_of_resident, 100.0 * (187 + 4) / (2 * 189), NEAR);
-    blocksched_run(&got, 188, 2, 376, NULL);
+    blocksched_run(&got, 188, 2, 376, NULL, 1);
     check(&got, 1, 188, 188, 0, 2);
-    blocksched_run(&got, 188, 2, 380, NULL);
+    blocksched_run(&got, 188, 2, 380, NULL, 1);
     check(&got, 380.0 / 376, 188, 380 / 3.0, 100.0 / 3, 3);
     assert_int_equal(got.blocks_max, 3);
     assert_int_equal(got.blocks_min, 2);
@@ -83,7 +83,7 @@ static void what_an_h200_counted(void **state)
     for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
         struct blocksched got;
 
-        blocksched_run(&got, 132, 8, counted[i].blocks, NULL);
+        blocksched_run(&got, 132, 8, counted[i].blocks, NULL, 1);
         assert_in_range((int)(1000 * fabs(got.busy_sms / counted[i].busy_sms - 1)), 0, 12);
     }
 }
@@ -94,7 +94,7 @@ static void a_thousand_blocks(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run(&got, 132, 8, 1000, NULL);
+    blocksched_run(&got, 132, 8, 1000, NULL, 1);
     check(&got, 1000.0 / 1056, 132, 125, 12.5, 8);
     assert_int_equal(got.blocks_max, 8);
     assert_int_equal(got.blocks_min, 7);
@@ -107,13 +107,13 @@ static void unsaturated_sms(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run_sharing(&got, 188, 4, 256, NULL, 4);
+    blocksched_run(&got, 188, 4, 256, NULL, 4);
     check(&got, 256.0 / 752, 188, 188, 0, 1);
     assert_near(got.achieved_pct_of_resident, 100.0 * 256 / 752, NEAR);
-    blocksched_run_sharing(&got, 188, 4, 756, NULL, INFINITY);
+    blocksched_run(&got, 188, 4, 756, NULL, INFINITY);
     check(&got, 756.0 / 752, 188, (188 + 4) / 2.0, 50, 2);
     /* three blocks on SMs that two fill: 1.5 times, beside SMs with two that take one */
-    blocksched_run_sharing(&got, 10, 4, 21, NULL, 2);
+    blocksched_run(&got, 10, 4, 21, NULL, 2);
     check(&got, 21.0 / 40, 10, (9 + 1.5) / 1.5, 100.0 / 3, 1.5);
 }
 
@@ -124,12 +124,12 @@ static void weights_by_hand(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run(&got, 2, 1, 5, weights);
+    blocksched_run(&got, 2, 1, 5, weights, 1);
     check(&got, 2.5, 2, 8 / 5.0, 40, 5);
     assert_near(got.fill_pct, 80, NEAR);
     assert_int_equal(got.blocks_max, 3);
     assert_int_equal(got.blocks_min, 2);
-    blocksched_run(&got, 9, 1, 5, weights);
+    blocksched_run(&got, 9, 1, 5, weights, 1);
     check(&got, 5.0 / 9, 5, 8 / 3.0, 100.0 * 2 / 3, 3);
     assert_int_equal(got.blocks_min, 0);
 }
@@ -142,14 +142,14 @@ static void weights_that_share(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run(&got, 1, 2, 2, weights);
+    blocksched_run(&got, 1, 2, 2, weights, 1);
     check(&got, 1, 1, 1, 0, 4);
     assert_near(got.achieved_pct_of_resident, 100.0 * (2 * 2 + 2) / (4 * 2), NEAR);
-    blocksched_run_sharing(&got, 1, 2, 2, weights, 2);
+    blocksched_run(&got, 1, 2, 2, weights, 2);
     check(&got, 1, 1, 1, 0, 3);
     assert_near(got.achieved_pct_of_resident, 100.0 * (2 + 2) / (3 * 2), NEAR);
     /* the third comes at 2: both have 2 + 2 until 6, then 2 are left of it until 8 */
-    blocksched_run(&got, 1, 2, 3, weights);
+    blocksched_run(&got, 1, 2, 3, weights, 1);
     check(&got, 1.5, 1, 1, 0, 8);
     assert_near(got.achieved_pct_of_resident, 100.0 * (2 * 6 + 2) / (8 * 2), NEAR);
 }
@@ -170,8 +170,8 @@ static void equal_weights_agree_with_the_closed_form(void **state)
                 for (int i = 0; i < 5; i++) {
                     struct blocksched closed, simulated;
 
-                    blocksched_run_sharing(&closed, sms, resident, blocks, NULL, saturating[i]);
-                    blocksched_run_sharing(&simulated, sms, resident, blocks, ones, saturating[i]);
+                    blocksched_run(&closed, sms, resident, blocks, NULL, saturating[i]);
+                    blocksched_run(&simulated, sms, resident, blocks, ones, saturating[i]);
                     check(&simulated, closed.waves, closed.sms_used, closed.busy_sms,
                           closed.tail_pct, closed.length);
                     assert_int_equal(simulated.blocks_max, closed.blocks_max);
@@ -206,7 +206,7 @@ static void random_weights_agree_with_list_scheduling(void **state)
         first = fmin(first, end[sm]);
         last = fmax(last, end[sm]);
     }
-    blocksched_run(&got, SMS, 1, BLOCKS, weights);
+    blocksched_run(&got, SMS, 1, BLOCKS, weights, 1);
     check(&got, (double)BLOCKS / SMS, SMS, sum / last, 100 * (last - first) / last, last);
     assert_near(got.achieved_pct_of_resident, 100, 1e-6);
 }
@@ -227,7 +227,7 @@ static void sharing_conserves_work(void **state)
     for (int resident = 1; resident <= 8; resident += 7) {
         struct blocksched got;
 
-        blocksched_run(&got, 132, resident, BLOCKS, weights);
+        blocksched_run(&got, 132, resident, BLOCKS, weights, 1);
         assert_near(got.busy_sms * got.length / sum, 1, 1e-9);
         assert_true(got.achieved_pct_of_resident > 97 && got.achieved_pct_of_resident < 100.0001);
     }
@@ -239,7 +239,7 @@ static void a_million_blocks(void **state)
     struct blocksched got;
 
     (void)state;
-    blocksched_run(&got, 188, 4, 1000000, NULL);
+    blocksched_run(&got, 188, 4, 1000000, NULL, 1);
     /* 5319 x 188 = 999,972, and 28 more */
     check(&got, 1000000.0 / 752, 188, 1000000.0 / 5320, 100.0 / 5320, 5320);
 }

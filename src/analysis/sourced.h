@@ -24,8 +24,8 @@ struct sourced sourced_of_point(const struct store_point_read *point, const char
 struct sourced sourced_of_launch(const struct store_point_read *point,
                                  const struct store_launch *launch, const char *name);
 
-/* Mean over the main launches of a step, weighted by their gpu_us; missing if one of them has no
- * value. */
+/* Mean over the main launches of a step, weighted by their gpu_us, evenly where there is none;
+ * missing if one of them has no value. */
 struct sourced sourced_main_mean(const struct store_point_read *point, const char *name);
 
 /* Of the point where it was stored so, else the mean over the main launches. */

@@ -55,11 +55,6 @@ void table_free(struct table *table)
     free(table);
 }
 
-size_t table_rows(const struct table *table)
-{
-    return table->row_count;
-}
-
 void table_row(struct table *table)
 {
     size_t width = table->column_count;

@@ -27,7 +27,6 @@ struct table;
 
 struct table *table_new(const struct table_column *columns, size_t count);
 void table_free(struct table *table);
-size_t table_rows(const struct table *table);
 
 /* Starts a new row of empty cells; the setters below write to the newest row. */
 void table_row(struct table *table);

@@ -23,8 +23,8 @@ static void model_launch(struct pass_context *context, int64_t ord,
 
     occupancy_compute(&occupancy, spec, launch);
     roofline_launch(&time, spec, launch, occupancy.resident_blocks);
-    blocksched_run_sharing(&sched, (uint32_t)spec->sm_count, occupancy.resident_blocks,
-                           plan_blocks(launch), NULL, time.saturating_blocks);
+    blocksched_run(&sched, (uint32_t)spec->sm_count, occupancy.resident_blocks, plan_blocks(launch),
+                   NULL, time.saturating_blocks);
     fill_us = time.time_us * sched.fill_pct / 100;
 
     record_metric(record, ord, "gpu_us", time.time_us, "model");

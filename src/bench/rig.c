@@ -315,8 +315,8 @@ void rig_host_args(const struct rig *rig, const struct pass_context *context, ui
     host_cache_args(&rig->extra, first_row, &args->extra);
 }
 
-int rig_launch_call(const struct rig *rig, const struct pass_context *context, uint32_t step,
-                    uint32_t call, void *stream)
+static int launch_call(const struct rig *rig, const struct pass_context *context, uint32_t step,
+                       uint32_t call, void *stream)
 {
     struct kernel_args args;
 
@@ -331,7 +331,7 @@ int rig_launch_step(const struct rig *rig, const struct pass_context *context, u
     int code = FAIL_OK;
 
     for (uint32_t call = 0; code == FAIL_OK && call < context->point->calls; call++)
-        code = rig_launch_call(rig, context, step, call, stream);
+        code = launch_call(rig, context, step, call, stream);
     return code;
 }
 

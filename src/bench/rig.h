@@ -59,11 +59,9 @@ void rig_args(const struct rig *rig, const struct pass_context *context, uint32_
 void rig_host_args(const struct rig *rig, const struct pass_context *context, uint32_t step,
                    struct kernel_args *args);
 
-/* Enqueues all launches of one step, or one call of it. */
+/* Enqueues all launches of one step. */
 int rig_launch_step(const struct rig *rig, const struct pass_context *context, uint32_t step,
                     void *stream);
-int rig_launch_call(const struct rig *rig, const struct pass_context *context, uint32_t step,
-                    uint32_t call, void *stream);
 
 /* Empties L2 of the point's data, by reading something else; nothing when the point asks for
  * cache=hot. */

@@ -146,16 +146,6 @@ int counters_open(struct counters **counters, int ordinal, const char *const *me
     return FAIL_OK;
 }
 
-bool counters_has(const struct counters *counters, size_t metric)
-{
-    size_t i;
-
-    for (i = 0; i < counters->schedule.count; i++)
-        if (counters->schedule.column[i] == metric)
-            return true;
-    return false;
-}
-
 int counters_push(struct counters *counters, const char *range_name)
 {
     CUpti_RangeProfiler_PushRange_Params push = CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params);
@@ -317,12 +307,6 @@ int counters_open(struct counters **counters, int ordinal, const char *const *me
         FAIL_ENV,
         "counters: this program was built without CUPTI's range profiler; build it with CUDA 12.6 "
         "or newer");
-}
-
-bool counters_has(const struct counters *counters, size_t metric)
-{
-    (void)counters, (void)metric;
-    return false;
 }
 
 int counters_push(struct counters *counters, const char *range_name)

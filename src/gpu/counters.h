@@ -9,7 +9,6 @@
 #ifndef GPU_COUNTERS_H
 #define GPU_COUNTERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct counters;
@@ -24,8 +23,6 @@ struct counters;
  */
 int counters_open(struct counters **counters, int ordinal, const char *const *metrics, size_t count,
                   size_t max_ranges);
-/* Whether metric number `metric` is measured. */
-bool counters_has(const struct counters *counters, size_t metric);
 
 /*
  * Around exactly one launch.  counters_push() waits for the device, counters_pop() for the stream.

@@ -32,12 +32,9 @@ int graph_wait(void *stream, const char *what)
 static int instantiate(struct graph *graph, cudaGraph_t captured)
 {
     cudaGraphExec_t exec = NULL;
-    int code =
-        device_check((int)cudaGraphGetNodes(captured, NULL, &graph->nodes), "cudaGraphGetNodes");
-
-    if (code == FAIL_OK)
-        code = device_check((int)cudaGraphInstantiateWithFlags(&exec, captured, 0),
+    int code = device_check((int)cudaGraphInstantiateWithFlags(&exec, captured, 0),
                             "cudaGraphInstantiate");
+
     graph->exec = exec;
     return code;
 }

@@ -4,12 +4,10 @@
 #ifndef GPU_GRAPH_H
 #define GPU_GRAPH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct graph {
     void *exec; /* cudaGraphExec_t */
-    size_t nodes;
 };
 
 /* Enqueues work on stream; returns FAIL_OK or a fail code. */
@@ -26,7 +24,7 @@ void graph_free(struct graph *graph);
 /* Reads bytes of buffer through L2 and so evicts what was there (a kernel named smscope_flush). */
 int graph_flush(const void *buffer, uint64_t bytes, void *stream);
 
-/* Milliseconds between two events around body (one execution, not captured), synchronised. */
+/* Two device events, and the time between them: of what was enqueued on stream in between. */
 struct graph_timer {
     void *begin, *end; /* cudaEvent_t */
 };

@@ -159,8 +159,8 @@ static struct totals run_weighted(uint32_t sm_count, uint32_t resident, uint64_t
     return totals;
 }
 
-void blocksched_run_sharing(struct blocksched *sched, uint32_t sm_count, int resident,
-                            uint64_t blocks, const float *weights, double saturating)
+void blocksched_run(struct blocksched *sched, uint32_t sm_count, int resident, uint64_t blocks,
+                    const float *weights, double saturating)
 {
     uint32_t room = (uint32_t)resident;
     struct totals totals = weights ? run_weighted(sm_count, room, blocks, weights, saturating)
@@ -175,10 +175,4 @@ void blocksched_run_sharing(struct blocksched *sched, uint32_t sm_count, int res
     sched->blocks_max = totals.blocks_max;
     sched->blocks_min = totals.blocks_min;
     sched->achieved_pct_of_resident = 100 * totals.resident_time / (totals.busy * resident);
-}
-
-void blocksched_run(struct blocksched *sched, uint32_t sm_count, int resident, uint64_t blocks,
-                    const float *weights)
-{
-    blocksched_run_sharing(sched, sm_count, resident, blocks, weights, 1);
 }

@@ -32,15 +32,12 @@ struct blocksched {
 };
 
 /*
- * Blocks that fill an SM's units on their own (saturating 1).
  * weights: NULL for equal blocks (closed form, any number), else `blocks` times > 0 of the blocks
- * alone (simulated; time grows with blocks x sm_count).  resident >= 1, sm_count >= 1, blocks >= 1.
+ * alone (simulated; time grows with blocks x sm_count).  saturating > 0: 1 where a block fills an
+ * SM's units on its own, else e.g. roofline_launch's saturating_blocks.  resident >= 1,
+ * sm_count >= 1, blocks >= 1.
  */
 void blocksched_run(struct blocksched *sched, uint32_t sm_count, int resident, uint64_t blocks,
-                    const float *weights);
-
-/* The same with saturating > 0 given, e.g. roofline_launch's saturating_blocks. */
-void blocksched_run_sharing(struct blocksched *sched, uint32_t sm_count, int resident,
-                            uint64_t blocks, const float *weights, double saturating);
+                    const float *weights, double saturating);
 
 #endif

@@ -109,7 +109,7 @@ struct roofline_launch {
     double per_tile_us;
     enum roofline_bound bound; /* which term of per_tile is the largest */
     double saturating_blocks;  /* blocks on an SM at which compute catches up with latency, at least
-                                  1; more slow each other.  For blocksched_run_sharing(). */
+                                  1; more slow each other.  For blocksched_run(). */
 };
 
 /* Model time of one launch alone; resident_blocks >= 1, from occupancy_compute(). */
