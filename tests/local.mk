@@ -15,6 +15,7 @@ C_TESTS = \
 	tests/test_occupancy \
 	tests/test_options \
 	tests/test_parallel \
+	tests/test_pass_model \
 	tests/test_plan \
 	tests/test_point \
 	tests/test_progress \

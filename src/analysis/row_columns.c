@@ -62,7 +62,9 @@ const struct row_column row_columns[] = {
     REAL(struct row, waves, 2, "blocks of a main launch / (SMs x resident blocks)"),
     REAL(struct row, tail_pct, 1,
          "share of a main launch after the first SM has run out of blocks for good"),
-    REAL(struct row, kv_reread_x, 2, "main launches: L2-to-SM bytes / (valid entries x 584)"),
+    REAL(
+        struct row, kv_reread_x, 2,
+        "main launches: bytes the SMs read from L2, q and index lists too, / (valid entries x 584); model: by list width"),
     REAL(struct row, l2_hit_pct, 1, "L2 sectors hit / asked for"),
     REAL(struct row, sm_clock_mhz, 0, "gpc__cycles_elapsed.avg.per_second of the main launches"),
     INT(struct row, throttled,
@@ -139,8 +141,9 @@ const struct row_column row_launch_columns[] = {
     REAL(struct row_launch, sms_used, 0, "SMs that ran a block"),
     REAL(struct row_launch, tail_pct, 1,
          "share of it after the first SM has run out of blocks for good"),
-    REAL(struct row_launch, l2_to_sm_bytes, -1,
-         "lts__t_sectors_srcunit_tex_op_read.sum x 32; model: as planned"),
+    REAL(
+        struct row_launch, l2_to_sm_bytes, -1,
+        "bytes the SMs read from L2: lts__t_sectors_srcunit_tex_op_read.sum x 32; model: as planned"),
     INT(struct row_launch, plan_bytes, "plan: DRAM bytes it cannot do without"),
     INT(struct row_launch, plan_flops, "plan: flops"),
 };

@@ -11,11 +11,10 @@ int pass_launches(struct pass_context *context)
         const struct plan_launch *launch = &context->plan.launch[i];
         struct occupancy occupancy;
         double slots;
+        int code = occupancy_compute(&occupancy, context->spec, launch);
 
-        occupancy_compute(&occupancy, context->spec, launch);
-        if (occupancy.resident_blocks == 0)
-            return fail_set(FAIL_UNSUPPORTED, "a block of %s does not fit on an SM: limited by %s",
-                            launch->name, occupancy_limit_name(occupancy.limit));
+        if (code != FAIL_OK)
+            return code;
         record_launch(context->record, launch, context->point->calls, occupancy.resident_blocks);
         slots = (double)context->spec->sm_count * occupancy.resident_blocks;
         record_metric(context->record, i, "theoretical_occupancy_pct", occupancy.theoretical_pct,

@@ -1,5 +1,7 @@
 #include "model/occupancy.h"
 
+#include "base/fail.h"
+
 enum {
     WARP_THREADS = 32,
     MAX_WARPS_PER_BLOCK = 32,
@@ -44,8 +46,8 @@ static int blocks_by_barriers(const struct gpuspec *spec, int barriers)
     return spec->barriers_per_sm / barriers;
 }
 
-void occupancy_compute(struct occupancy *occupancy, const struct gpuspec *spec,
-                       const struct plan_launch *launch)
+int occupancy_compute(struct occupancy *occupancy, const struct gpuspec *spec,
+                      const struct plan_launch *launch)
 {
     uint32_t threads = plan_threads(launch);
     bool launchable = threads > 0 && threads <= MAX_WARPS_PER_BLOCK * WARP_THREADS;
@@ -64,6 +66,10 @@ void occupancy_compute(struct occupancy *occupancy, const struct gpuspec *spec,
     occupancy->resident_blocks = occupancy->blocks[occupancy->limit];
     occupancy->theoretical_pct =
         100.0 * occupancy->resident_blocks * warps / spec->max_warps_per_sm;
+    if (occupancy->resident_blocks > 0)
+        return FAIL_OK;
+    return fail_set(FAIL_UNSUPPORTED, "a block of %s does not fit on an SM: limited by %s",
+                    launch->name, occupancy_limit_name(occupancy->limit));
 }
 
 const char *occupancy_limit_name(enum occupancy_limit limit)
