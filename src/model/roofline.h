@@ -61,8 +61,8 @@ enum {
     /*
      * Issue slots to turn one e4m3 value of a tile into an operand: its share of the load, the
      * convert (pairs, on a pipe of a quarter to an eighth of the issue rate), widen, scale, round
-     * and pack, store to and load from shared memory.  Assumed from counting instructions, not
-     * fitted.
+     * and pack, store to and load from shared memory.  An estimate from counting instructions,
+     * which a fit to measurements may replace.
      */
     ROOFLINE_VALUE_SLOTS = 8,
 
