@@ -83,8 +83,8 @@ static void fill_rates(struct row *row, const struct bound_roofs *roofs)
                         row->step_us;
 }
 
-/* The SMs' time with work over all their time, both launch by launch and both measured or both
- * modelled. */
+/* The SMs' time with work over all their time, both launch by launch and both
+ * measured or both modelled. */
 static double find_fill_pct(const struct row *row)
 {
     struct sourced active = sourced_step_sum(row->point, "fill_active_us", false);

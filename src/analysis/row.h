@@ -24,9 +24,9 @@ struct row {
     const char *device, *status, *section, *reason, *key;
     double run, sm_count; /* integers */
     double samples;       /* integer */
-    double step_us, step_us_lo,
-        step_us_hi;                     /* empty unless the point is ok, invalid or throttled, */
-    double gpu_us, main_us, combine_us; /* like all that follows from times */
+    /* Empty unless the point is ok, invalid or throttled, like all that follows from times. */
+    double step_us, step_us_lo, step_us_hi;
+    double gpu_us, main_us, combine_us;
     double tokens_per_s, kv_gb_per_s, tflops, pct_of_floor;
     double theoretical_occupancy_pct, achieved_occupancy_pct;
     double busy_sms, sms_used, sm_fill_pct, waves, tail_pct;
@@ -39,13 +39,13 @@ struct row {
     double concurrency, batch, topk, heads; /* integers; NaN: the kernel does not read the axis */
     const char *source;     /* of step_us and what follows from it: event or model */
     const char *gpu_source; /* of gpu_us, main_us, combine_us: cupti-activity or model */
-    const char *
-        counter_source; /* of occupancy, SMs and kv_reread_x: range-profiler, sm-residency, model */
-    bool modelled;      /* any number in it is */
+    /* Of occupancy, SMs and kv_reread_x: range-profiler, sm-residency or model. */
+    const char *counter_source;
+    bool modelled; /* any number in it is */
 };
 
-/* One row for each finished point, in order; *rows to be freed with row_free().  The file must
- * outlive them. */
+/* One row for each finished point, in order; *rows to be freed with row_free().
+ * The file must outlive them. */
 size_t row_from_file(const struct store_file *file, struct row **rows);
 void row_free(struct row *rows);
 
@@ -54,9 +54,9 @@ struct row_launch {
     const struct store_point_read *point;
     const char *key, *role, *kernel_name;
     char grid[40], block[40]; /* "4x64x1" */
-    double run, ord, count, registers, smem_bytes, resident_blocks, plan_bytes,
-        plan_flops; /* integers */
-    double gpu_us;  /* mean of the launches that are alike */
+    /* Integers. */
+    double run, ord, count, registers, smem_bytes, resident_blocks, plan_bytes, plan_flops;
+    double gpu_us; /* mean of the launches that are alike */
     double theoretical_occupancy_pct, achieved_occupancy_pct, busy_sms, sms_used, waves, tail_pct;
     double dram_bytes, l2_to_sm_bytes;
     const char *source;         /* of gpu_us */

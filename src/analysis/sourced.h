@@ -16,8 +16,8 @@ struct sourced {
 
 bool sourced_is_model(const char *source);
 
-/* The value if both are modelled or neither is: a number must not hide behind a label of another
- * kind. */
+/* The value if both are modelled or neither is: a number must not hide behind a
+ * label of another kind. */
 double sourced_labelled(struct sourced number, const char *label);
 
 struct sourced sourced_of_point(const struct store_point_read *point, const char *name);
@@ -31,8 +31,8 @@ struct sourced sourced_main_mean(const struct store_point_read *point, const cha
 /* Of the point where it was stored so, else the mean over the main launches. */
 struct sourced sourced_point_or_main(const struct store_point_read *point, const char *name);
 
-/* Sum of count x value over a step's launches, or over the main ones; missing if one of them has no
- * value. */
+/* Sum of count x value over a step's launches, or over the main ones; missing
+ * if one of them has no value. */
 struct sourced sourced_step_sum(const struct store_point_read *point, const char *name,
                                 bool main_only);
 

@@ -32,8 +32,8 @@ void log_bar_shown(bool shown)
     pthread_mutex_unlock(&lock);
 }
 
-/* One write a line, so that lines of several processes on one terminal do not mix.  Needs the lock.
- */
+/* One write a line, so that lines of several processes on one terminal do not
+ * mix.  Needs the lock. */
 static void print_line(const char *label, const char *line)
 {
     fprintf(stderr, "%ssmscope: %s%s\n", bar_shown ? "\r\033[K" : "", label, line);

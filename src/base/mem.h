@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* Zeroed memory for count elements of size bytes; overflow of the product counts as out of memory.
- */
+/* Zeroed memory for count elements of size bytes; overflow of the product
+ * counts as out of memory. */
 void *mem_new(size_t count, size_t size);
 
 /* Grows (or shrinks) an array to count elements; new elements are not initialised. */

@@ -43,8 +43,8 @@ static int store_value(const struct option *option, const char *shown, const cha
     return FAIL_OK;
 }
 
-/* value is what stands in the same argument behind the name; NULL: nothing, the next one is taken.
- */
+/* value is what stands in the same argument behind the name; NULL: nothing,
+ * the next one is taken. */
 static int take(struct walk *walk, const struct option *option, const char *shown,
                 const char *value)
 {

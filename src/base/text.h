@@ -35,20 +35,20 @@ char *text_take(struct text *text);
 int text_read_file(struct text *text, const char *path);
 /*
  * Writes bytes to path by way of a temporary file in the same folder and rename(): never a half
- * file. A device, pipe or symbolic link (/dev/stdout) is written to in place.  FAIL_DATA.
+ * file.  A device, pipe or symbolic link (/dev/stdout) is written to in place.  FAIL_DATA.
  */
 int text_write_file(const char *path, const char *bytes, size_t length);
 
-/* Appends value as %.6g with a decimal point whatever the locale; nothing for NaN; inf and -inf as
- * "inf", "-inf". */
+/* Appends value as %.6g with a decimal point whatever the locale; nothing for
+ * NaN; inf and -inf as "inf", "-inf". */
 void text_add_real(struct text *text, double value);
 /* Appends value with a fixed number of decimals; nothing for NaN. */
 void text_add_fixed(struct text *text, double value, int decimals);
 
-/* Whole-string conversions, base 10, no leading or trailing blanks; false leaves *out alone. */
+/* Whole-string conversions, base 10, no leading or trailing blanks; false leaves *out alone.
+ * A real has a decimal point whatever the locale, and is no nan, inf or hexadecimal. */
 bool text_to_int(const char *bytes, int64_t *out);
-bool text_to_real(const char *bytes,
-                  double *out); /* decimal point whatever the locale; no nan, inf or hex */
+bool text_to_real(const char *bytes, double *out);
 
 /* Bytes of the UTF-8 character at bytes, which are terminated; 0 if there is none. */
 size_t text_utf8_length(const char *bytes);

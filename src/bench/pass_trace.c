@@ -46,8 +46,8 @@ static int record_replays(const struct pass_context *context, struct activity_li
     return code;
 }
 
-/* The spans of our launches in order; false when they are not exactly what was launched, with the
- * reason. */
+/* The spans of our launches in order; false when they are not exactly what was
+ * launched, with the reason. */
 static bool match_records(const struct pass_context *context, const struct activity_list *list,
                           struct trace_span *spans, size_t expected, struct text *reason)
 {
@@ -82,8 +82,8 @@ static bool match_records(const struct pass_context *context, const struct activ
     return found == expected;
 }
 
-/* What the device ran with, where it differs from the plan (another compiler, PTX compiled by the
- * driver). */
+/* What the device ran with, where it differs from the plan (another compiler,
+ * PTX compiled by the driver). */
 static void correct_plan(struct pass_context *context, const struct activity_list *list)
 {
     for (int l = 0; l < context->plan.count; l++)

@@ -17,8 +17,8 @@ struct record {
 void record_start(struct record *record);
 void record_free(struct record *record);
 
-/* Metric of the point (launch_ord -1) or of a launch; NaN is left out.  name and source are
- * literals. */
+/* Metric of the point (launch_ord -1) or of a launch; NaN is left out.  name
+ * and source are literals. */
 void record_metric(struct record *record, int64_t launch_ord, const char *name, double value,
                    const char *source);
 void record_sample(struct record *record, double ns, int64_t steps);

@@ -167,8 +167,8 @@ static int prepare_lengths(struct rig *rig, struct rig_cache *cache, const struc
     return buffer_upload(&cache->length, 0, cache->host_length, count * sizeof *cache->host_length);
 }
 
-/* K: as many steps as have index lists of their own, and q and out in at most a quarter of the
- * memory. */
+/* K: as many steps as have index lists of their own, and q and out in at most a
+ * quarter of the memory. */
 static uint32_t choose_steps(const struct rig *rig, uint64_t row_bytes)
 {
     uint64_t steps = RIG_MAX_STEPS;
@@ -184,8 +184,8 @@ static uint32_t choose_steps(const struct rig *rig, uint64_t row_bytes)
     return steps > 0 ? (uint32_t)steps : 1;
 }
 
-/* q of one row repeats after rig_q_values values, far more than one call reads at once on small
- * points. */
+/* q of one row repeats after rig_q_values values, far more than one call reads
+ * at once on small points. */
 static int prepare_q(struct rig *rig, uint64_t bytes)
 {
     uint64_t period_bytes = rig_q_values * sizeof *rig->host_q;

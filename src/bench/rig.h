@@ -1,10 +1,10 @@
 /*
- * rig: the device side of a sweep.  One for each child process; its data is laid out anew for each
+ * rig: the device side of a sweep, one for each child process.  Its data is laid out anew for each
  * point.
  *
  * The pool holds at least 4,194,304 slots (fewer when memory is short), filled with
  * RIG_PERIOD_TOKENS distinct tokens of synth_fill_pages() over and over: every slot has its own
- * address, so that gathers hit DRAM as they would in service. Index lists are consecutive cuts of
+ * address, so that gathers hit DRAM as they would in service.  Index lists are consecutive cuts of
  * one random permutation of all slots: K steps read K disjoint sets.
  */
 #ifndef BENCH_RIG_H
@@ -54,8 +54,8 @@ int rig_prepare(struct rig *rig, const struct pass_context *context);
 void rig_args(const struct rig *rig, const struct pass_context *context, uint32_t step,
               uint32_t call, struct kernel_args *args);
 
-/* The same step as one call over all its rows, with host pointers; caches as reference_part's
- * periods describe them. */
+/* The same step as one call over all its rows, with host pointers; caches as
+ * reference_part's periods describe them. */
 void rig_host_args(const struct rig *rig, const struct pass_context *context, uint32_t step,
                    struct kernel_args *args);
 
@@ -63,12 +63,12 @@ void rig_host_args(const struct rig *rig, const struct pass_context *context, ui
 int rig_launch_step(const struct rig *rig, const struct pass_context *context, uint32_t step,
                     void *stream);
 
-/* Empties L2 of the point's data, by reading something else; nothing when the point asks for
- * cache=hot. */
+/* Empties L2 of the point's data, by reading something else; nothing when the
+ * point asks for cache=hot. */
 int rig_flush(const struct rig *rig, const struct pass_context *context, void *stream);
 
-/* The set of index lists that step `step` of a replay uses: all on one when the point asks for
- * cache=hot. */
+/* The set of index lists that step `step` of a replay uses: all on one when the
+ * point asks for cache=hot. */
 uint32_t rig_set(const struct pass_context *context, uint32_t step);
 
 #endif

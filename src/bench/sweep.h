@@ -22,15 +22,13 @@ struct sweep {
     const struct workload *workload;
     const struct point_list *points;
     struct text command; /* for the record */
-    struct text
-        path; /* the run file; empty: named after the device and time, filled in by sweep_run() */
+    struct text path;    /* the run file; empty: sweep_run() names it after device and time */
     uint64_t seed;
     struct pass_settings settings;
     double point_limit_s; /* a point that takes longer is ended and becomes timeout */
-    bool if_changed; /* keep a finished run of the same device, workload and kernels; else write it
-                        anew */
-    bool kept;       /* out: it was kept */
-    int signal;      /* out: the signal that ended the sweep early; 0: none */
+    bool if_changed;      /* keep a finished run of the same device, workload and kernels */
+    bool kept;            /* out: it was kept */
+    int signal;           /* out: the signal that ended the sweep early; 0: none */
 };
 
 /* The points of kernel_table as point_expand() wants them. */

@@ -184,8 +184,8 @@ static bool is_current(const struct worker *worker, const struct store_file *fil
     return same;
 }
 
-/* For --if-changed: true when the run file can stay; removes one that cannot, but never a file that
- * is no run. */
+/* For --if-changed: true when the run file can stay; removes one that cannot,
+ * but never a file that is no run. */
 static int keep_or_remove(const struct worker *worker, bool *keep)
 {
     struct store_file file;

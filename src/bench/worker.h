@@ -18,8 +18,8 @@
 /* Exit code of a child whose CUDA context is lost; the point is already in the file. */
 enum { WORKER_LOST = 75 };
 
-/* Runs in the child; resume: the run file is there already.  Returns the exit code of the process.
- */
+/* Runs in the child; resume: the run file is there already.  Returns the exit
+ * code of the process. */
 int worker_run(const struct sweep *sweep, bool resume, int pipe);
 
 #endif

@@ -16,8 +16,8 @@
 #include "data/store.h"
 #include "data/workload.h"
 
-/* A point on a device with these kernels takes about this long: 30 replays, tracing, counters,
- * reference. */
+/* A point on a device with these kernels takes about this long: 30 replays,
+ * tracing, counters, reference. */
 static const double point_cost_s = 0.7;
 
 struct sweep_options {

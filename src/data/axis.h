@@ -1,10 +1,13 @@
 /*
  * axis: the dimensions of a sweep, their names, defaults and the ITEMS language.
  *
- *   ITEMS = ITEM[,ITEM...]      ITEM = value | START:END[:STEP]      STEP = N (add) or xN
- * (multiply), default 1 END is included only if the steps hit it (1:100:x2 ends at 64).  Integers
- * take a suffix K or M (x1024, x1024^2). Repeated values are dropped, the order is kept.  No
- * blanks; START and END must be values of the axis; at most 100,000 values, repeats included.
+ *   ITEMS = ITEM[,ITEM...]
+ *   ITEM  = value | START:END[:STEP]
+ *   STEP  = N (add) or xN (multiply), default 1
+ *
+ * END is included only if the steps hit it (1:100:x2 ends at 64).  Integers take a suffix K or M
+ * (x1024, x1024^2).  Repeated values are dropped, the order is kept.  No blanks; START and END must
+ * be values of the axis; at most 100,000 values, repeats included.
  */
 #ifndef DATA_AXIS_H
 #define DATA_AXIS_H
@@ -45,11 +48,10 @@ struct axis_value {
 
 struct axis_info {
     const char *name;
-    const char *unit;    /* "tokens", "requests", "" */
-    const char *words;   /* accepted words separated by '|'; "*": any identifier; "": none */
-    int64_t least, most; /* accepted numbers; least > most: none */
-    const char
-        *fallback; /* ITEMS used when neither workload nor -a names the axis; kernel: "all" */
+    const char *unit;     /* "tokens", "requests", "" */
+    const char *words;    /* accepted words separated by '|'; "*": any identifier; "": none */
+    int64_t least, most;  /* accepted numbers; least > most: none */
+    const char *fallback; /* the value when neither workload nor -a names the axis */
     const char *help;
 };
 
@@ -62,8 +64,8 @@ const struct axis_info *axis_info(enum axis_id id);
 /* The axis of that name, or AXIS_COUNT. */
 enum axis_id axis_by_name(const char *name);
 
-/* Parses ITEMS into *list (previous contents freed).  FAIL_USAGE names axis, item and what would be
- * accepted. */
+/* Parses ITEMS into *list (previous contents freed).  FAIL_USAGE names axis,
+ * item and what would be accepted. */
 int axis_parse(enum axis_id id, const char *items, struct axis_list *list);
 void axis_free(struct axis_list *list);
 

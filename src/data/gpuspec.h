@@ -35,22 +35,22 @@ struct gpuspec {
     double mem_bw_gbs; /* 1e9 bytes/s, datasheet */
     double boost_mhz;
     double bf16_dense_fp32acc_tflops;
-    double mma_sync_tflops; /* what warp-level mma.sync reaches; below the former where only
-                               wgmma/tcgen05 reach it */
+    /* What warp-level mma.sync reaches; less where only wgmma or tcgen05 reach the former. */
+    double mma_sync_tflops;
     double fp32_tflops;
     double l2_gb_per_s;     /* L2 to SMs, all together */
     double dram_latency_ns; /* one dependent load that misses L2 */
     double block_fixed_ns;  /* start and end of a block that does no work */
     double launch_gap_ns;   /* between two dependent kernels of a graph */
-    char assumed[256]; /* comma-separated names of figures above that are assumed, not sourced */
+    char assumed[256];      /* names of the figures above that are assumed, commas between */
 };
 
 /* Parses a device file's text; name is for errors.  FAIL_USAGE with file:line for unknown,
  * repeated, missing or absurd keys. */
 int gpuspec_parse(struct gpuspec *spec, const char *name, const char *text, size_t length);
 
-/* Reads devices/NAME.ini (or a path); *text (may be NULL) receives the file's bytes for the run
- * file. */
+/* Reads devices/NAME.ini (or a path); *text (may be NULL) receives the file's
+ * bytes for the run file. */
 int gpuspec_read(struct gpuspec *spec, const char *name, struct text *text);
 
 /*

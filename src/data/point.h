@@ -19,8 +19,8 @@
 #include "data/workload.h"
 
 struct point {
-    struct axis_value asked[AXIS_COUNT]; /* an axis that does not apply holds its default; kernel is
-                                            never "all" */
+    /* An axis that does not apply holds its default; kernel is never "all". */
+    struct axis_value asked[AXIS_COUNT];
     bool applies[AXIS_COUNT];
     uint32_t concurrency, batch; /* resolved: concurrency=batch and batch=auto are numbers here */
     uint32_t calls;              /* ceil(concurrency / batch): calls of one decode step */
@@ -29,8 +29,8 @@ struct point {
     char *key;
 };
 
-/* What expansion needs to know of a kernel: its name and which axes it reads (bit 1 << enum
- * axis_id). */
+/* What expansion needs to know of a kernel: its name and which axes it reads
+ * (bit 1 << enum axis_id). */
 struct point_kernel {
     const char *name;
     uint32_t axes;
@@ -43,7 +43,7 @@ struct point_list {
 
 /*
  * Products of every section, first axis slowest, sections in order.  kernel=all (the default) means
- * every kernel given. FAIL_USAGE: unknown kernel, concurrency=batch together with batch=auto, more
+ * every kernel given.  FAIL_USAGE: unknown kernel, concurrency=batch together with batch=auto, more
  * than 1,000,000 points.
  */
 int point_expand(struct point_list *list, const struct workload *workload,

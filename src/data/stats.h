@@ -11,8 +11,8 @@ struct stats_interval {
     double low, high; /* NaN when count is too small for the confidence asked */
 };
 
-/* Median (mean of the two middle values for an even count); NaN for no values or any NaN.  Linear
- * time (selection). */
+/* Median (mean of the two middle values for an even count); NaN for no values
+ * or any NaN.  Linear time (selection). */
 double stats_median(const double *values, size_t count);
 
 /*

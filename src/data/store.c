@@ -72,8 +72,8 @@ static int bind_axis(sqlite3_stmt *statement, int place, const struct axis_value
     return sqlite3_bind_int64(statement, place, value->number);
 }
 
-/* The value to show from the start: as asked, but the numbers that concurrency and batch came to.
- */
+/* The value to show from the start: as asked, but the numbers that
+ * concurrency and batch came to. */
 static struct axis_value shown_value(const struct point *point, enum axis_id id)
 {
     struct axis_value value = point->asked[id];
@@ -128,8 +128,8 @@ static int insert_points(struct store *store, const struct point_list *points)
 
 /* ---- opening ---- */
 
-/* Its own descriptor: closing any descriptor of the file ends SQLite's locks, so it stays open as
- * long as SQLite. */
+/* Its own descriptor: closing any descriptor of the file ends SQLite's locks,
+ * so it stays open as long as SQLite. */
 static int take_lock(struct store *store)
 {
     struct flock lock = {
@@ -141,8 +141,8 @@ static int take_lock(struct store *store)
     return fail_set(FAIL_DATA, "cannot lock %s: %s", store->path, strerror(errno));
 }
 
-/* SQLite's journal stands beside the run file; without this it would say "unable to open database
- * file". */
+/* SQLite's journal stands beside the run file; without this it would say
+ * "unable to open database file". */
 static int check_folder(const char *path)
 {
     char *absolute = realpath(path, NULL);
@@ -153,8 +153,8 @@ static int check_folder(const char *path)
     return rc;
 }
 
-/* Opens the file for writing and becomes its writer; *empty tells whether there is anything in it
- * yet. */
+/* Opens the file for writing and becomes its writer; *empty tells whether there
+ * is anything in it yet. */
 static int open_writer(struct store *store, int flags, bool *empty)
 {
     store->lock = open(store->path, O_RDWR | O_CLOEXEC | O_NOCTTY | flags, 0666);

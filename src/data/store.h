@@ -5,12 +5,15 @@
  * computed by readers (analysis/row).  application_id is 'smsc' (0x736d7363), user_version is
  * STORE_VERSION.
  *
- * Tables: run, point, launch, sample, metric, as in the schema in store.c.
- *   point   one row for each point asked for, from the start of the sweep: status "pending" until
- * it is begun, "running" while in flight, then a final status.  key holds the values as asked, the
- * axis columns the values used. launch  one row for each distinct launch of a step, with `count`,
- * how often a step makes it sample  nanoseconds of one step: the mean over the `steps` steps of one
- * timed replay metric  name = the CSV column or the CUPTI metric; launch NULL: of the point
+ * Tables, as in the schema in store.c:
+ *   run     one row
+ *   point   a row for each point asked for, from the start of the sweep: status "pending" until it
+ *           is begun, "running" while in flight, then a final status.  key holds the values as
+ *           asked, the axis columns the values used
+ *   launch  a row for each distinct launch of a step, with `count`, how often a step makes it
+ *   sample  nanoseconds of one step: the mean over the `steps` steps of one timed replay
+ *   metric  name = the CSV column or the CUPTI metric; launch NULL: of the point, point NULL too:
+ *           of the run
  */
 #ifndef DATA_STORE_H
 #define DATA_STORE_H
@@ -43,7 +46,7 @@ struct store_run {
     int64_t id;       /* 0: store_create() makes it 1 */
     char *started_at; /* ISO 8601 UTC, seconds */
     char *command;    /* the command line */
-    char *workload;   /* full text of the workload file, or the -a options one a line */
+    char *workload;   /* full text of the workload file; "" when -a options alone made it */
     int64_t seed;
     char *version, *kernels_hash;
     char *device, *uuid, *cc; /* "NVIDIA H200", "GPU-...", "9.0"; uuid "" for a model */
@@ -76,10 +79,10 @@ struct store_metric {
 /* Everything a finished point leaves.  Owned by the caller. */
 struct store_result {
     enum store_status status;
-    const char *reason;            /* NULL: none */
-    double rel_error, lse_error;   /* NaN: not checked */
-    const struct axis_value *used; /* AXIS_COUNT values to show in the axis columns; where NULL, or
-                                      an axis does not apply, as asked / empty */
+    const char *reason;          /* NULL: none */
+    double rel_error, lse_error; /* NaN: not checked */
+    /* AXIS_COUNT values for the axis columns; NULL: as asked.  What does not apply stays empty. */
+    const struct axis_value *used;
     const struct store_launch *launches;
     size_t launch_count;
     const struct store_sample *samples;
@@ -92,8 +95,8 @@ struct store;
 
 /*
  * Creates the run file and writes run and all points as pending.  A missing or empty file is a new
- * run; an existing run is FAIL_USAGE (there is
- * --resume), any other file FAIL_DATA and untouched; FAIL_DATA where one cannot write.
+ * run; an existing run is FAIL_USAGE, any other file FAIL_DATA and untouched; FAIL_DATA where one
+ * cannot write.
  */
 int store_create(struct store **store, const char *path, const struct store_run *run,
                  const struct point_list *points);
@@ -101,7 +104,7 @@ int store_create(struct store **store, const char *path, const struct store_run 
 /*
  * Opens an existing run to go on with it; what a killed writer left half done is taken back.  While
  * one process has the run open for writing, another gets FAIL_DATA, "is being written by another
- * smscope"; readers are let in between points. An open store does not survive fork(): close it
+ * smscope"; readers are let in between points.  An open store does not survive fork(): close it
  * first.
  */
 int store_resume(struct store **store, const char *path);
@@ -142,7 +145,7 @@ struct store_file {
 
 /*
  * Reads a whole run file; needs nothing but read access (a killed writer's journal is dealt with on
- * a temporary copy). FAIL_DATA: missing, empty, not a run file, truncated, from a newer version;
+ * a temporary copy).  FAIL_DATA: missing, empty, not a run file, truncated, from a newer version;
  * one line, the file untouched.
  */
 int store_read(struct store_file *file, const char *path);
@@ -151,8 +154,8 @@ void store_file_free(struct store_file *file);
 /* Drops the points whose flag is not set; one flag a point. */
 void store_keep_points(struct store_file *file, const bool *keep);
 
-/* Value of a metric by launch_ord (-1: point) and name; NaN when it is not there.  *source (may be
- * NULL) gets its label. */
+/* Value of a metric by launch_ord (-1: point) and name; NaN when it is not there.  *source gets its
+ * label; source may be NULL. */
 double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,
                          const char **source);
 

@@ -64,8 +64,8 @@ int store_db_probe(int fd, const char *path, bool *empty)
 
 int store_db_open(sqlite3 **db, const char *path, int flags)
 {
-    /* SQLite gives names such as ":memory:" and "file:..." a meaning of their own; an absolute path
-     * has none */
+    /* SQLite gives names such as ":memory:" and "file:..." a meaning of their
+     * own; an absolute path has none */
     char *absolute = realpath(path, NULL);
     if (!absolute)
         return fail_set(FAIL_DATA, "cannot open %s: %s", path, strerror(errno));

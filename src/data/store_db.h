@@ -1,7 +1,7 @@
 /*
- * store_db: what the parts of store share: store.c opens a run file for writing, store_result.c
- * writes points, store_read.c opens one for reading, store_rows.c reads it.  Nothing else includes
- * it.
+ * store_db: what the parts of store share.  store.c opens a run file for writing, store_result.c
+ * writes points, store_read.c opens one for reading, store_rows.c reads it; nothing else includes
+ * this.
  *
  * All messages name the file as the user did; all codes are FAIL_DATA.
  */
@@ -25,8 +25,8 @@ enum { STORE_LOCK_BYTE = 0x50000000 };
  */
 int store_db_probe(int fd, const char *path, bool *empty);
 
-/* Opens the file with SQLite, flags as for sqlite3_open_v2().  *db is to be closed whatever the
- * result. */
+/* Opens the file with SQLite, flags as for sqlite3_open_v2().  *db is to be
+ * closed whatever the result. */
 int store_db_open(sqlite3 **db, const char *path, int flags);
 
 /* Pages, indices and references are sound. */
@@ -51,8 +51,8 @@ int store_begin(struct store *store);
 /* Commits; or takes everything back, if result is a failure or the commit fails.  Returns which. */
 int store_end(struct store *store, int result);
 
-/* Reads and checks everything within one transaction, so that a writer at work changes nothing
- * underneath. */
+/* Reads and checks everything within one transaction, so that a writer at work
+ * changes nothing underneath. */
 int store_read_rows(sqlite3 *db, const char *path, struct store_file *file);
 
 /* The status of that name; false: none. */

@@ -126,8 +126,8 @@ static const char *read_sample(sqlite3_stmt *statement, struct store_file *file)
     return NULL;
 }
 
-/* Columns: point's ord (null: of the run), launch's ord (null: of the point), name, value, source.
- */
+/* Columns: point's ord (null: of the run), launch's ord (null: of the point),
+ * name, value, source. */
 static const char *read_metric(sqlite3_stmt *statement, struct store_file *file)
 {
     struct store_metric **metrics = &file->metrics;

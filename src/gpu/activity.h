@@ -44,7 +44,7 @@ struct activity_list {
 int activity_start(void);
 /*
  * Synchronise the device before.  Flushes by force, switches off and hands over the records since
- * start. Switches off and leaves the list empty also when it fails.
+ * start.  Switches off and leaves the list empty also when it fails.
  */
 int activity_stop(struct activity_list *list);
 void activity_free(struct activity_list *list);

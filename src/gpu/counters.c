@@ -27,8 +27,8 @@ struct counters {
     bool started, inside;
 };
 
-/* What the chip is, and which of its counters this user may have: the first call that notices
- * missing privileges. */
+/* What the chip is, and which of its counters this user may have: the first
+ * call that notices missing privileges. */
 static int look_at_chip(struct counters *counters, int ordinal, CUcontext context)
 {
     static bool initialised;

@@ -17,7 +17,7 @@ struct counters;
  * Opens a session on the current device, whose number is ordinal.  metrics: names, most wanted
  * first, valid until counters_close(); those that the chip or CUPTI does not know, and those that
  * would need a second pass beside the ones before them, are left out and read as NaN.  max_ranges:
- * most launches between two reads. FAIL_ENV, with the remedy: not permitted, CUPTI missing or too
+ * most launches between two reads.  FAIL_ENV, with the remedy: not permitted, CUPTI missing or too
  * old, counters taken by another profiler, a virtual machine without counters, none of the metrics
  * possible.
  */

@@ -14,8 +14,8 @@
 
 int cupti_cuda_release(uint32_t api_version)
 {
-    /* cupti_version.h: a counter up to CUDA 12.9, then major, minor and patch in two digits each.
-     */
+    /* cupti_version.h: a counter up to CUDA 12.9, then major, minor and
+     * patch in two digits each. */
     static const int counted[] = {1100, 1101, 1102, 1105, 1106, 1108, 1200, 1202,
                                   1203, 1204, 1205, 1206, 1206, 1208, 1209, 1209};
     const uint32_t first = 13;

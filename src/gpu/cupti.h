@@ -14,8 +14,8 @@
 
 struct cupti; /* the table; defined in cupti_table.h for the files that call CUPTI */
 
-/* The table, opened at first use.  FAIL_ENV with what was tried and the remedy; a failure is not
- * remembered. */
+/* The table, opened at first use.  FAIL_ENV with what was tried and the remedy;
+ * a failure is not remembered. */
 int cupti_get(const struct cupti **table);
 /* Path of the library in use, "" if none is open. */
 const char *cupti_path(void);
@@ -24,12 +24,12 @@ uint32_t cupti_header_version(void); /* this program was built with; 0: without 
 /* Whether range profiling (counters) was built in, and whether the open library has it. */
 int cupti_has_range(void);
 
-/* CUDA release of an API version: major * 100 + minor (130001 -> 1300, 24 -> 1206), 0 if the number
- * is not known. */
+/* CUDA release of an API version: major * 100 + minor (130001 -> 1300, 24 ->
+ * 1206), 0 if the number is not known. */
 int cupti_cuda_release(uint32_t api_version);
 
-/* FAIL_ENV message for a CUptiResult: "what: NAME (number): cause; remedy" where these are known.
- */
+/* FAIL_ENV message for a CUptiResult: "what: NAME (number): cause; remedy"
+ * where these are known. */
 int cupti_fail(int result, const char *what);
 
 #endif

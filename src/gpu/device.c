@@ -95,8 +95,8 @@ static int attribute(int ordinal, enum cudaDeviceAttr which)
     return value;
 }
 
-/* Bytes moved on both edges of the memory clock; NaN where the driver does not tell (it may say 0).
- */
+/* Bytes moved on both edges of the memory clock; NaN where the driver does not
+ * tell (it may say 0). */
 static double bandwidth_gbs(int ordinal)
 {
     int khz = attribute(ordinal, cudaDevAttrMemoryClockRate),

@@ -1,6 +1,6 @@
 /*
- * device: one CUDA device as smscope sees it.  Only files under src/gpu and the passes include
- * this.
+ * device: one CUDA device as smscope sees it.  Included by src/gpu, the passes, and commands that
+ * look at GPUs.
  *
  * CUDA runtime failures are FAIL_DEVICE (or FAIL_ENV where nothing could start) with the call's
  * name and CUDA's text.
@@ -17,20 +17,18 @@
 
 struct device {
     int ordinal;
-    struct gpuspec spec;   /* limits as the runtime tells them; peaks from the matching device file,
-                              NaN where none matches */
-    struct text spec_text; /* the device file's format, for the run file; figures from the machine
-                              replace the file's */
+    /* Limits as the runtime tells them; peaks of the matching device file, NaN if none matches. */
+    struct gpuspec spec;
+    struct text spec_text; /* spec in a device file's format, for the run file */
     char uuid[48];         /* "GPU-xxxxxxxx-..." */
-    char driver[32];       /* kernel driver version when it can be read (NVML or
-                              /proc/driver/nvidia/version), else "" */
+    char driver[32];       /* from NVML or /proc/driver/nvidia/version; "" if neither tells */
     char cuda_driver[16], cuda_runtime[16];   /* "13.0" */
     uint64_t memory_bytes, memory_free_bytes; /* at device_open() */
     uint64_t l2_bytes;
 };
 
-/* Number of devices; 0 with *why (static text) set when there is no driver, no device or no
- * permission. Never fails. */
+/* Number of devices; 0 with *why (static text) set when there is no driver, no
+ * device or no permission.  Never fails. */
 int device_count(const char **why);
 /* Makes the device current.  FAIL_ENV with the way out. */
 int device_open(struct device *device, int ordinal);

@@ -28,8 +28,8 @@ struct schedule {
 int schedule_make(struct schedule *schedule, const char *const *metrics, size_t count);
 void schedule_free(struct schedule *schedule);
 
-/* Metric number `metric` of those measured, in a range of a decoded image; NaN when it cannot be
- * computed. */
+/* Metric number `metric` of those measured, in a range of a decoded image; NaN
+ * when it cannot be computed. */
 double schedule_value(const struct schedule *schedule, const uint8_t *image, size_t image_bytes,
                       size_t range, size_t metric);
 

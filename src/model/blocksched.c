@@ -21,8 +21,8 @@ static double stretch(double count, double saturating)
     return count > saturating ? count / saturating : 1;
 }
 
-/* Full waves end together on every SM; of the last one `longer` SMs get one block more than the
- * others. */
+/* Full waves end together on every SM; of the last one `longer` SMs get one
+ * block more than the others. */
 static struct totals run_equal(uint32_t sm_count, uint32_t resident, uint64_t blocks,
                                double saturating)
 {
@@ -89,8 +89,8 @@ static void finish_blocks(struct sm *sm)
     sm->count = kept;
 }
 
-/* Hands out blocks from `placed` on while an SM has room; only SMs where a block just ended have
- * any. */
+/* Hands out blocks from `placed` on while an SM has room; only SMs where a
+ * block just ended have any. */
 static uint64_t place_blocks(struct sm *sms, uint32_t sm_count, uint32_t resident,
                              const float *weights, uint64_t placed, uint64_t blocks)
 {

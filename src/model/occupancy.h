@@ -25,8 +25,8 @@ enum occupancy_limit {
 };
 
 struct occupancy {
-    /* Resident blocks each resource alone would allow; max_blocks_per_sm where a launch uses none
-     * of it. */
+    /* Resident blocks each resource alone would allow; max_blocks_per_sm where
+     * a launch uses none of it. */
     int blocks[OCCUPANCY_LIMITS];
     int resident_blocks;        /* the smallest; 0: does not fit on an SM */
     enum occupancy_limit limit; /* the first that is smallest */

@@ -35,8 +35,8 @@ static double load_latency_us(const struct gpuspec *spec, const struct plan_laun
     return ratio * spec->dram_latency_ns / 1e3;
 }
 
-/* Decoding and arithmetic of a tile: at an SM's full rates, and at what the warps of one block
- * attain. */
+/* Decoding and arithmetic of a tile: at an SM's full rates, and at what the
+ * warps of one block attain. */
 static void work_of_tile(struct tile *tile, double *alone_us, const struct gpuspec *spec,
                          const struct plan_launch *launch, double flops)
 {

@@ -35,8 +35,8 @@ struct figure {
     const char *name;    /* "throughput": plots/throughput.gp, throughput.svg, throughput.png */
     const char *summary; /* the start of the title */
     enum axis_id x;      /* AXIS_CONCURRENCY or AXIS_BATCH */
-    struct figure_column columns[FIGURE_COLUMNS]; /* a point is drawn if it has any of the first */
-    size_t needed;                                /* `needed` columns */
+    struct figure_column columns[FIGURE_COLUMNS];
+    size_t needed; /* a point is drawn if it has any of the first `needed` columns */
 };
 
 extern const struct figure figure_list[];
