@@ -51,6 +51,7 @@ SCRIPT_TESTS = \
 	tests/cli_plot.test \
 	tests/cli_sweep.test \
 	tests/layers.test \
+	tests/recorded.test \
 	tests/resources.test
 
 # --- C tests: one cmocka program a module, from tests/test_<module>.c -----------------------------

@@ -3,8 +3,10 @@
 #
 #   tests/gpu/run.sh [--record] [-d ORDINAL] [-o FOLDER] [SMSCOPE]
 #
-# --record leaves a complete results folder instead (default results/<gpu>-<date>): run.db and run.csv of the
-# default workload, validate.txt, doctor.txt and the figures.  It builds nothing; SMSCOPE is build/smscope by default.
+# --record leaves a complete results folder instead (default results/<gpu>-<date>), as tests/recorded.test wants it:
+# run.db, run.csv and findings.txt of the default workload, its figures, validate.txt with its summary, doctor.txt,
+# and nsplit.db, which tells how the default number of parts fares against others.
+# It builds nothing; SMSCOPE is build/smscope by default.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 3
@@ -36,6 +38,8 @@ else
     folder=${folder:-$(mktemp -d)}
 fi
 mkdir -p "$folder" || exit 4
+[ "$record" = no ] || [ ! -e "$folder/run.db" ] ||
+    { echo "run.sh: $folder holds a run already; remove it or name another folder: -o FOLDER" >&2; exit 2; }
 
 status=0
 note() { # keeps the first failure's exit code
@@ -53,11 +57,15 @@ if [ "$record" = yes ]; then
     note sweep
     "$smscope" export "$folder/run.db" --csv -o "$folder/run.csv"
     note export
+    "$smscope" sweep -q -d "$device" -a kernel=splitk -a nsplit=1:16:x2 -a topk=512 -a batch=1:128:x2 \
+        -a concurrency=batch -o "$folder/nsplit.db" >/dev/null
+    note "sweep of nsplit"
     if command -v gnuplot >/dev/null; then
         "$smscope" plot "$folder/run.db" -o "$folder"
         note plot
+        rm -f "$folder"/*.png # git keeps the SVGs
     else
-        echo "run.sh: no gnuplot here; draw the figures elsewhere with: smscope plot run.db -o ." >&2
+        echo "run.sh: no gnuplot here; results/update.sh draws the figures on another machine" >&2
     fi
 else
     "$smscope" sweep -q -d "$device" -w short -o "$folder/short.db" >"$folder/findings.txt"
