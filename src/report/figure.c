@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@ const size_t figure_count = sizeof figure_list / sizeof *figure_list;
 struct drawing {
     const struct figure *figure;
     const char *folder;
-    struct text script, scratch, data, title, sm_count;
+    struct text script, data, title, sm_count;
     const char *mark;
     bool *png; /* whether gnuplot has pngcairo; cleared by the first refusal */
 };
@@ -67,51 +68,63 @@ static void make_title(struct drawing *d, const struct store_file *file, const s
     text_addf(&d->sm_count, "%lld", (long long)file->run.sm_count);
 }
 
-/* Draws into the scratch folder and moves the finished file out of it. */
+/* A file in memory that gnuplot, too, can open by its path: there is none to be left behind when
+ * either of the two is interrupted.  -1: none. */
+static int memory_file(struct text *path)
+{
+    int fd = memfd_create("smscope", 0); /* inherited */
+
+    if (fd < 0)
+        (void)fail_set(FAIL_ENV, "cannot make a file in memory: %s", strerror(errno));
+    text_addf(path, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+/* Draws into memory and writes the finished picture to the folder. */
 static int draw_as(struct drawing *d, const char *terminal, const char *suffix)
 {
-    struct text out = TEXT_INIT, target = TEXT_INIT, message = TEXT_INIT;
-    struct stat status;
-    int code;
+    struct text out = TEXT_INIT, target = TEXT_INIT, message = TEXT_INIT, picture = TEXT_INIT;
+    int fd = memory_file(&out), code = fd < 0 ? FAIL_ENV : FAIL_OK;
 
-    text_addf(&out, "%s/out%s", d->scratch.bytes, suffix);
     text_addf(&target, "%s/%s%s", d->folder, d->figure->name, suffix);
     const char *const arguments[] = {d->script.bytes, d->data.bytes, out.bytes,         terminal,
                                      d->title.bytes,  d->mark,       d->sm_count.bytes, NULL};
-    code = gnuplot_run(arguments, &message);
+    if (code == FAIL_OK)
+        code = gnuplot_run(arguments, &message);
+    if (code == FAIL_OK)
+        code = text_read_file(&picture, out.bytes);
     if (code != FAIL_OK && strcmp(suffix, ".png") == 0 && strstr(message.bytes, "terminal type")) {
         log_warn("this gnuplot cannot write PNG (no pngcairo terminal); SVG only");
         *d->png = false;
         code = FAIL_OK;
-    } else if (code == FAIL_OK && (stat(out.bytes, &status) != 0 || status.st_size == 0)) {
+    } else if (code == FAIL_OK && picture.length == 0) {
         code = fail_set(FAIL_ENV, "gnuplot wrote an empty %s%s", d->figure->name, suffix);
-    } else if (code == FAIL_OK && rename(out.bytes, target.bytes) != 0) {
-        code = fail_set(FAIL_DATA, "cannot write %s: %s", target.bytes, strerror(errno));
+    } else if (code == FAIL_OK) {
+        code = text_write_file(target.bytes, picture.bytes, picture.length);
     }
-    unlink(out.bytes);
+    if (fd >= 0)
+        close(fd);
     text_free(&out);
     text_free(&target);
     text_free(&message);
+    text_free(&picture);
     return code;
 }
 
 static int draw_data(struct drawing *d, const struct text *tsv)
 {
-    int code = datadir_find(&d->script, "plots", d->figure->name, ".gp");
+    int fd = -1, code = datadir_find(&d->script, "plots", d->figure->name, ".gp");
 
-    if (code != FAIL_OK)
-        return code;
-    text_addf(&d->scratch, "%s/.smscope-XXXXXX", d->folder);
-    if (!mkdtemp(d->scratch.bytes))
-        return fail_set(FAIL_DATA, "cannot write into %s: %s", d->folder, strerror(errno));
-    text_addf(&d->data, "%s/data.tsv", d->scratch.bytes);
-    code = text_write_file(d->data.bytes, tsv->bytes, tsv->length);
+    if (code == FAIL_OK) {
+        fd = memory_file(&d->data);
+        code = fd < 0 ? FAIL_ENV : text_write_file(d->data.bytes, tsv->bytes, tsv->length);
+    }
     if (code == FAIL_OK)
         code = draw_as(d, "svg", ".svg");
     if (code == FAIL_OK && *d->png)
         code = draw_as(d, "pngcairo", ".png");
-    unlink(d->data.bytes);
-    rmdir(d->scratch.bytes);
+    if (fd >= 0)
+        close(fd);
     return code;
 }
 
@@ -122,7 +135,6 @@ static int draw_figure(const struct figure *figure, const struct store_file *fil
     struct drawing d = {.figure = figure,
                         .folder = folder,
                         .script = TEXT_INIT,
-                        .scratch = TEXT_INIT,
                         .data = TEXT_INIT,
                         .title = TEXT_INIT,
                         .sm_count = TEXT_INIT,
@@ -142,7 +154,6 @@ static int draw_figure(const struct figure *figure, const struct store_file *fil
     }
     text_free(&tsv);
     text_free(&d.script);
-    text_free(&d.scratch);
     text_free(&d.data);
     text_free(&d.title);
     text_free(&d.sm_count);
@@ -179,7 +190,6 @@ static int check_names(const char *const *names, size_t count)
 int figure_draw(const struct store_file *file, const char *const *names, size_t name_count,
                 const char *folder, size_t *drawn)
 {
-    struct text path = TEXT_INIT;
     struct row *rows = NULL;
     size_t count = 0;
     bool png = true;
@@ -188,16 +198,13 @@ int figure_draw(const struct store_file *file, const char *const *names, size_t 
     *drawn = 0;
     if (code != FAIL_OK)
         return code;
-    /* gnuplot gives '|', '<' and '~' at the start of a file name a meaning. */
-    text_addf(&path, "%s%s", *folder == '/' ? "" : "./", folder);
-    if (mkdir(path.bytes, 0777) != 0 && errno != EEXIST)
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         code = fail_set(FAIL_DATA, "cannot make folder %s: %s", folder, strerror(errno));
     if (code == FAIL_OK)
         count = row_from_file(file, &rows);
     for (size_t f = 0; f < figure_count && code == FAIL_OK; f++)
         if (name_count == 0 || is_named(figure_list[f].name, names, name_count))
-            code = draw_figure(&figure_list[f], file, rows, count, path.bytes, &png, drawn);
+            code = draw_figure(&figure_list[f], file, rows, count, folder, &png, drawn);
     row_free(rows);
-    text_free(&path);
     return code;
 }

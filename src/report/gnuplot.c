@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@ static void run_child(char **argv, int message_fd)
 {
     int null_fd = open("/dev/null", O_RDWR);
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for the picture then */
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 ||
         dup2(message_fd, STDERR_FILENO) < 0 || setenv("LC_ALL", "C.UTF-8", 1) != 0)
         _exit(1);
