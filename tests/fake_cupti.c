@@ -271,7 +271,7 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
     for (size_t i = 0; i < p->numMetrics; i++) {
         if (strstr(p->ppMetricNames[i], "unknown"))
             return CUPTI_ERROR_INVALID_METRIC_NAME;
-        p->pHostObject->second += strstr(p->ppMetricNames[i], "second") != NULL;
+        p->pHostObject->second += strstr(p->ppMetricNames[i], "second_pass") != NULL;
     }
     p->pHostObject->count = p->numMetrics;
     return CUPTI_SUCCESS;

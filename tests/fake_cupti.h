@@ -7,7 +7,7 @@
  *   FUNCTION=N           FUNCTION returns CUptiResult N
  *   passes=N             pass count of every schedule
  *   hold                 a flush asks for all its buffers before it gives the first one back
- * Metrics: a name with "unknown" is refused, one with "second" needs a second pass beside others,
+ * Metrics: a name with "unknown" is refused, one with "second_pass" needs one beside others,
  * "nan" and "inf" evaluate to that, "uncomputable" fails; else range number r (in the order pushed)
  * evaluates to 100 * (r + 1) + length of the name.  Ranges come out in reverse order. The order of
  * range profiler calls, struct sizes and one open session at a time are held against the rules.

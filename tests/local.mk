@@ -41,7 +41,8 @@ C_TESTS = \
 GPU_TESTS = \
 	tests/test_activity \
 	tests/test_gpu_cupti \
-	tests/test_nvml
+	tests/test_nvml \
+	tests/test_pass_cupti
 
 SCRIPT_TESTS = \
 	tests/cli_child.test \
@@ -69,6 +70,9 @@ TESTS += $(GPU_TESTS)
 # a GPU's calls are stood in for
 tests_test_gpu_cupti_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaStreamSynchronize -Wl,--wrap=cudaDeviceSynchronize \
 	-Wl,--wrap=device_context
+tests_test_pass_cupti_LDFLAGS = $(tests_test_gpu_cupti_LDFLAGS) -Wl,--wrap=graph_capture -Wl,--wrap=graph_launch \
+	-Wl,--wrap=graph_flush -Wl,--wrap=graph_timer_new -Wl,--wrap=graph_timer_free -Wl,--wrap=graph_timer_begin \
+	-Wl,--wrap=graph_timer_end -Wl,--wrap=graph_free
 FAKES += tests/fake_cupti.so tests/fake_cupti_old.so tests/fake_nvml.so tests/fake_nvml_old.so
 endif
 else

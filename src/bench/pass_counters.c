@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "bench/rig.h"
 #include "gpu/counters.h"
@@ -153,7 +152,6 @@ static int read_counts(struct pass_context *context, struct counters *counters)
 int pass_counters(struct pass_context *context)
 {
     struct counters *counters = NULL;
-    struct text reason = TEXT_INIT;
     int code;
 
     if (!context->settings->counters)
@@ -161,10 +159,7 @@ int pass_counters(struct pass_context *context)
     code = counters_open(&counters, context->rig->device.ordinal, metric_names, METRICS,
                          (size_t)COUNTED_CALLS * PLAN_MAX_LAUNCHES);
     if (code == FAIL_ENV) {
-        log_warn_once("occupancy is not measured: %s", fail_text());
-        text_addf(&reason, "occupancy not measured: %s", fail_text());
-        record_status(context->record, STORE_OK, reason.bytes);
-        text_free(&reason);
+        record_missing(context->record, "occupancy");
         return FAIL_OK;
     }
     if (code == FAIL_OK)

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 void record_start(struct record *record)
 {
-    *record = (struct record){.reason = TEXT_INIT};
+    *record = (struct record){.reason = TEXT_INIT, .notes = TEXT_INIT, .whole_reason = TEXT_INIT};
     record->result.status = STORE_OK;
     record->result.rel_error = (double)NAN;
     record->result.lse_error = (double)NAN;
@@ -20,6 +22,8 @@ void record_free(struct record *record)
     free((void *)record->result.samples);
     free((void *)record->result.metrics);
     text_free(&record->reason);
+    text_free(&record->notes);
+    text_free(&record->whole_reason);
 }
 
 /* Appends an item to one of the result's arrays. */
@@ -94,19 +98,46 @@ static int severity(enum store_status status)
 
 void record_status(struct record *record, enum store_status status, const char *reason)
 {
+    if (status == STORE_OK) {
+        text_addf(&record->notes, "%s%s", record->notes.length > 0 ? "; " : "", reason);
+        return;
+    }
     if (record->result.status != STORE_OK && severity(status) <= severity(record->result.status))
         return;
-    if (status != STORE_OK)
-        text_clear(&record->reason);
-    else if (record->reason.length > 0)
-        text_add(&record->reason, "; ");
     record->result.status = status;
+    text_clear(&record->reason);
     text_add(&record->reason, reason);
+}
+
+/* Behind the call that failed and its number, as cupti_fail() puts them. */
+static const char *find_remedy(const char *cause)
+{
+    const char *end = strstr(cause, "): ");
+
+    return end ? end + 3 : cause;
+}
+
+void record_missing(struct record *record, const char *what)
+{
+    const char *cause = fail_text();
+    bool told = strstr(record->notes.bytes, find_remedy(cause)) != NULL;
+    struct text note = TEXT_INIT;
+
+    text_addf(&note, "%s not measured%s%s", what, told ? " for the same reason" : ": ",
+              told ? "" : cause);
+    log_warn_once("%s", note.bytes);
+    record_status(record, STORE_OK, note.bytes);
+    text_free(&note);
 }
 
 const struct store_result *record_result(struct record *record)
 {
-    record->result.reason = record->reason.length > 0 ? record->reason.bytes : NULL;
+    text_clear(&record->whole_reason);
+    text_add(&record->whole_reason, record->reason.bytes);
+    if (record->notes.length > 0)
+        text_addf(&record->whole_reason, "%s%s", record->reason.length > 0 ? "; " : "",
+                  record->notes.bytes);
+    record->result.reason = record->whole_reason.length > 0 ? record->whole_reason.bytes : NULL;
     record->result.used = record->used;
     return &record->result;
 }

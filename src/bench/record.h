@@ -10,7 +10,8 @@
 
 struct record {
     struct store_result result; /* arrays owned here */
-    struct text reason;
+    struct text reason, notes;  /* of the status; why numbers are missing */
+    struct text whole_reason;   /* both, for the result */
     struct axis_value used[AXIS_COUNT];
 };
 
@@ -28,9 +29,17 @@ void record_launch(struct record *record, const struct plan_launch *launch, int6
 
 /*
  * Worse statuses win: a point that is already invalid stays so, and the winner's reason is kept.
- * STORE_OK with a reason notes why a number is missing; such notes add up.
+ * STORE_OK with a reason notes something beside the status, such as why a number is missing; notes
+ * add up, whatever the status is or becomes.
  */
 void record_status(struct record *record, enum store_status status, const char *reason);
+
+/*
+ * Notes (as above) that `what` is missing and why (fail_text()): in the point's reason, and on
+ * stderr once a process.  A second number missing for the same reason refers to it: the remedy is
+ * told once.
+ */
+void record_missing(struct record *record, const char *what);
 
 /* Completes result so that it can be stored. */
 const struct store_result *record_result(struct record *record);

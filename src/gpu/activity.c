@@ -175,7 +175,7 @@ int activity_start(void)
     int code = cupti_get(&cupti);
 
     if (code != FAIL_OK)
-        return fail_prefix("kernel trace");
+        return code;
     if (!registered) {
         result = cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
         if (result != CUPTI_SUCCESS)

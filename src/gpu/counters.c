@@ -126,7 +126,7 @@ int counters_open(struct counters **counters, int ordinal, const char *const *me
 
     *counters = NULL;
     if (code != FAIL_OK)
-        return fail_prefix("counters");
+        return code;
     if (!cupti->has_range)
         return fail_set(FAIL_ENV,
                         "counters: %s has no range profiler; use CUPTI of CUDA 12.6 or newer",
