@@ -22,6 +22,7 @@ C_TESTS = \
 	tests/test_record \
 	tests/test_reference \
 	tests/test_resources \
+	tests/test_resume \
 	tests/test_roofline \
 	tests/test_row \
 	tests/test_select \
@@ -50,6 +51,7 @@ SCRIPT_TESTS = \
 	tests/cli_export.test \
 	tests/cli_odd.test \
 	tests/cli_plot.test \
+	tests/cli_resume.test \
 	tests/cli_sweep.test \
 	tests/layers.test \
 	tests/recorded.test \

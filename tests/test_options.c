@@ -97,6 +97,24 @@ static void takes_every_kind(void **state)
     assert_string_equal(got.axes.items[1], "y=2");
 }
 
+static void tells_what_was_given(void **state)
+{
+    (void)state;
+    char words[][16] = {"try", "-a", "x=1", "--seed=7", "-q", "-a", "y=2", "file"};
+    char *argv[] = {words[0], words[1], words[2], words[3], words[4],
+                    words[5], words[6], words[7], NULL};
+    struct option_list given = {0};
+    options_free_list(&got.axes);
+    assert_int_equal(options_parse_given(&usage, 8, argv, &operands, &help, &given), FAIL_OK);
+    assert_int_equal(given.count, 3); /* each once */
+    assert_true(options_is_given(&given, "axis"));
+    assert_true(options_is_given(&given, "seed")); /* also with the value that it has anyway */
+    assert_true(options_is_given(&given, "quiet"));
+    assert_false(options_is_given(&given, "output"));
+    assert_false(options_is_given(&given, "q"));
+    options_free_list(&given);
+}
+
 static void takes_every_spelling(void **state)
 {
     (void)state;
@@ -245,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_nothing),
         cmocka_unit_test(takes_every_kind),
+        cmocka_unit_test(tells_what_was_given),
         cmocka_unit_test(takes_every_spelling),
         cmocka_unit_test(moves_operands_to_the_front),
         cmocka_unit_test(refuses),

@@ -379,6 +379,68 @@ static void test_values_in_a_key(void **state)
     text_free(&value);
 }
 
+static void assert_comes_back(const struct point *point)
+{
+    struct point read;
+    if (point_read_key(&read, point->key, point->batch, kernels, 3) != FAIL_OK)
+        fail_msg("%s", fail_text());
+    assert_string_equal(read.key, point->key);
+    assert_int_equal(read.concurrency, point->concurrency);
+    assert_int_equal(read.batch, point->batch);
+    assert_int_equal(read.calls, point->calls);
+    for (int id = 0; id < AXIS_COUNT; id++) {
+        assert_int_equal(read.applies[id], point->applies[id]);
+        assert_true(axis_equal(&read.asked[id], &point->asked[id]));
+    }
+    assert_null(read.section);
+    free(read.key);
+}
+
+static void test_points_come_back_from_their_keys(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "[a]\n",
+        "[a]\nbatch=1:64:x2\nconcurrency=batch\ntopk=128,2048\n",
+        "[a]\nconcurrency=1,3,100,900\nbuckets=1,48,512\n", /* what auto came to is not in the key
+                                                             */
+        "[a]\nvariant=portable\nheads=8\nconcurrency=3\nbatch=2\ntopk=7\nlength=mixed\n"
+        "extra_topk=0,9\nextra_length=4\nnsplit=pow2,3\npage=128\nextra_page=2\nstride=unpadded\n"
+        "sink=on\ncache=hot\nlaunch=stream\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct point_list list;
+        assert_int_equal(expand(&list, texts[i], kernels, 3), FAIL_OK);
+        for (size_t p = 0; p < list.count; p++)
+            assert_comes_back(&list.points[p]);
+        point_free(&list);
+    }
+}
+
+static void test_keys_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "",
+        "topk=64",             /* no kernel */
+        "kernel=nosuch",       /* nor that one */
+        "kernel=all",          /* one point has one kernel */
+        "kernel=mma nosuch=1", /* an axis of another smscope */
+        "kernel=mma topk=0:9", /* more than one value */
+        "kernel=mma topk=512", /* left out when it is the default */
+        "kernel=mma  topk=64",
+        "kernel=mma nsplit=2", /* not read by the kernel */
+        "kernel=mma batch=4",  /* another batch than was used */
+        "kernel=mma concurrency=batch",
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct point read;
+        assert_int_equal(point_read_key(&read, keys[i], 1, kernels, 3), FAIL_DATA);
+        assert_null(read.key);
+        assert_non_null(strstr(fail_text(), keys[i]));
+    }
+}
+
 int main(void)
 {
     const char *top = getenv("srcdir");
@@ -401,6 +463,8 @@ int main(void)
         cmocka_unit_test(test_other_workloads),
         cmocka_unit_test(test_plan_counts),
         cmocka_unit_test(test_values_in_a_key),
+        cmocka_unit_test(test_points_come_back_from_their_keys),
+        cmocka_unit_test(test_keys_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

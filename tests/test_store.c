@@ -405,6 +405,148 @@ static void test_a_result_replaces_the_one_before(void **state)
     store_close(store);
 }
 
+static void test_settings_are_written_with_the_run(void **state)
+{
+    (void)state;
+    const struct store_metric settings[] = {{-1, "setting.samples", 30, "command"},
+                                            {-1, "setting.counters", 0, "command"}};
+    struct store_run run = a_run;
+    struct point points[] = {make_point("kernel=x", "x", 1)};
+    const struct point_list list = {.points = points, .count = 1};
+    struct store *store;
+    struct store_file file;
+    run.settings = settings;
+    run.setting_count = 2;
+    assert_int_equal(store_create(&store, path, &run, &list), FAIL_OK);
+    store_close(store);
+    assert_int_equal(store_read(&file, path), FAIL_OK);
+    assert_int_equal(file.metric_count, 2);
+    assert_string_equal(file.metrics[0].name, "setting.samples");
+    assert_true(file.metrics[0].value == 30 && file.metrics[1].value == 0);
+    assert_int_equal(file.run.setting_count, 0);
+    store_file_free(&file);
+}
+
+static void test_points_are_added_behind_those_there(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct store_file file;
+    struct store_result result = some_result();
+    struct point points[] = {make_point("kernel=simt batch=auto", "simt", 4),
+                             make_point("kernel=mma batch=auto", "mma", 2),
+                             make_point("kernel=x", "x", 1), make_point("kernel=y", "y", 8),
+                             make_point("kernel=z", "z", 16)};
+    struct point_list list = {.points = points, .count = 3};
+    assert_int_equal(create(&store, path), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 2, &result), FAIL_OK);
+    struct text before = bytes_of(path);
+    assert_int_equal(store_extend(store, &list, "c", "w"), FAIL_OK); /* nothing new */
+    assert_bytes(path, &before);
+    text_free(&before);
+
+    list.count = 5;
+    assert_int_equal(store_extend(store, &list, "again", "[b]\n"), FAIL_OK);
+    assert_int_equal(store_extend(store, &list, "again", "[b]\n"), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 4, &result), FAIL_OK);
+    store_close(store);
+    assert_int_equal(store_read(&file, path), FAIL_OK);
+    assert_int_equal(file.count, 5);
+    assert_int_equal(file.points[2].status, STORE_OK);
+    assert_int_equal(file.points[3].status, STORE_PENDING);
+    assert_string_equal(file.points[3].key, "kernel=y");
+    assert_string_equal(file.points[3].axis[AXIS_BATCH], "8");
+    assert_int_equal(file.points[4].sample_count, 3);
+    assert_string_equal(file.run.command, "smscope sweep -a 'topk=1:3'\nagain");
+    assert_string_equal(file.run.workload, "[a]\ntopk = 512\n\n[b]\n");
+    store_file_free(&file);
+
+    /* a list of another run */
+    assert_int_equal(store_resume(&store, path), FAIL_OK);
+    list.count = 4;
+    assert_int_equal(store_extend(store, &list, "c", "w"), FAIL_DATA);
+    assert_said("other points");
+    list.count = 5;
+    points[1].key = "kernel=other";
+    assert_int_equal(store_extend(store, &list, "c", "w"), FAIL_DATA);
+    store_close(store);
+}
+
+static void test_a_look_before_writing(void **state)
+{
+    (void)state;
+    bool has_run = true;
+    assert_int_equal(store_look(path, &has_run), FAIL_OK);
+    assert_false(has_run);
+    assert_int_equal(access(path, F_OK), -1);
+    put_bytes("empty.db", "", 0);
+    assert_int_equal(store_look("empty.db", &has_run), FAIL_OK);
+    assert_false(has_run);
+    put_bytes("notes", "not a database", 14);
+    assert_int_equal(store_look("notes", &has_run), FAIL_DATA);
+
+    struct store *store;
+    create_closed();
+    struct text before = bytes_of(path);
+    assert_int_equal(store_look(path, &has_run), FAIL_OK);
+    assert_true(has_run);
+    assert_bytes(path, &before);
+    text_free(&before);
+    assert_int_equal(store_resume(&store, path), FAIL_OK); /* the look has let go of it */
+    assert_int_equal(store_look(path, &has_run), FAIL_DATA);
+    assert_said("is being written by another smscope");
+    store_close(store);
+}
+
+/* What a point costs when the file is not where it was: exit code and message, and nothing is lost.
+ */
+static void check_taken_away(struct store *store, const char *says, const char *kept)
+{
+    struct store_result result = some_result();
+    struct store_file file;
+    assert_int_equal(store_finish_point(store, 1, &result), FAIL_DATA);
+    assert_said(says);
+    store_close(store);
+    assert_int_equal(store_read(&file, kept), FAIL_OK);
+    assert_int_equal(file.points[0].status, STORE_OK);
+    assert_int_equal(file.points[0].sample_count, 3);
+    assert_int_equal(file.points[1].status, STORE_RUNNING);
+    store_file_free(&file);
+}
+
+static struct store *begin_a_point(void)
+{
+    struct store *store;
+    struct store_result result = some_result();
+    assert_int_equal(create(&store, path), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 0, &result), FAIL_OK);
+    assert_int_equal(store_begin_point(store, 1), FAIL_OK);
+    return store;
+}
+
+static void test_a_file_that_is_taken_away(void **state)
+{
+    (void)state;
+    struct store *store = begin_a_point();
+    assert_int_equal(unlink(path), 0);
+    check_taken_away(store, "run.db was removed while it was written; what it held is in",
+                     "run.db.saved");
+
+    store = begin_a_point();
+    put_bytes("other", "other", 5);
+    assert_int_equal(rename("other", path), 0);
+    check_taken_away(store, "run.db was replaced", "run.db.saved2");
+    struct text other = bytes_of(path);
+    assert_string_equal(other.bytes, "other");
+    text_free(&other);
+    assert_int_equal(unlink(path), 0);
+
+    store = begin_a_point();
+    assert_int_equal(rename(path, "tmp/moved.db"), 0);
+    check_taken_away(store, "run.db was moved away", "tmp/moved.db");
+    assert_int_equal(files_in(folder), 3); /* two saved ones and tmp */
+}
+
 /* Opens the run for writing in another process and keeps it until killed. */
 static pid_t start_writer(void)
 {
@@ -735,6 +877,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names_that_sqlite_would_read_its_own_way, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_result_replaces_the_one_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_settings_are_written_with_the_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_points_are_added_behind_those_there, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_look_before_writing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_taken_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_writer_and_any_readers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_killed_writer_loses_only_its_transaction, set_up,
                                         tear_down),

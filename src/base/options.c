@@ -12,10 +12,17 @@ struct walk {
     const struct option_usage *usage;
     char **argv;
     int argc;
-    int next;   /* first argument not looked at */
-    bool *seen; /* one an option */
+    int next;                  /* first argument not looked at */
+    bool *seen;                /* one an option */
+    struct option_list *given; /* NULL: not asked for */
     bool help;
 };
+
+static void append(struct option_list *list, const char *item)
+{
+    list->items = mem_resize(list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = item;
+}
 
 static int store_value(const struct option *option, const char *shown, const char *value)
 {
@@ -37,9 +44,7 @@ static int store_value(const struct option *option, const char *shown, const cha
     case OPTION_LIST:
         break;
     }
-    struct option_list *list = option->target;
-    list->items = mem_resize(list->items, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = value;
+    append(option->target, value);
     return FAIL_OK;
 }
 
@@ -51,6 +56,8 @@ static int take(struct walk *walk, const struct option *option, const char *show
     size_t index = (size_t)(option - walk->usage->options);
     if (walk->seen[index] && option->kind != OPTION_LIST)
         return fail_set(FAIL_USAGE, "%s is given more than once", shown);
+    if (!walk->seen[index] && walk->given)
+        append(walk->given, option->name);
     walk->seen[index] = true;
     if (option->kind != OPTION_FLAG && value == NULL) {
         if (walk->next >= walk->argc)
@@ -108,7 +115,13 @@ static int take_short(struct walk *walk, const char *letters)
 int options_parse(const struct option_usage *usage, int argc, char **argv, int *operands,
                   bool *help)
 {
-    struct walk walk = {.usage = usage, .argv = argv, .argc = argc, .next = 1};
+    return options_parse_given(usage, argc, argv, operands, help, NULL);
+}
+
+int options_parse_given(const struct option_usage *usage, int argc, char **argv, int *operands,
+                        bool *help, struct option_list *given)
+{
+    struct walk walk = {.usage = usage, .argv = argv, .argc = argc, .next = 1, .given = given};
     walk.seen = mem_new(usage->count, sizeof *walk.seen);
     int result = FAIL_OK;
     int kept = 0;
@@ -214,4 +227,12 @@ void options_free_list(struct option_list *list)
 {
     free(list->items);
     *list = (struct option_list){NULL, 0};
+}
+
+bool options_is_given(const struct option_list *given, const char *name)
+{
+    for (size_t i = 0; i < given->count; i++)
+        if (strcmp(given->items[i], name) == 0)
+            return true;
+    return false;
 }

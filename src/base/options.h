@@ -49,7 +49,12 @@ struct option_usage {
  */
 int options_parse(const struct option_usage *usage, int argc, char **argv, int *operands,
                   bool *help);
+/* The same, and *given gets the long name of each option that was met, once. */
+int options_parse_given(const struct option_usage *usage, int argc, char **argv, int *operands,
+                        bool *help, struct option_list *given);
 void options_print_help(const struct option_usage *usage, FILE *out);
 void options_free_list(struct option_list *list);
+/* Whether the option of that long name was met. */
+bool options_is_given(const struct option_list *given, const char *name);
 
 #endif

@@ -7,11 +7,17 @@ libsmscope_a_SOURCES += \
 	src/bench/record.c \
 	src/bench/record.h \
 	src/bench/replay.h \
+	src/bench/resume.c \
+	src/bench/resume.h \
 	src/bench/rig.h \
+	src/bench/settings.c \
+	src/bench/settings.h \
 	src/bench/shape.c \
 	src/bench/shape.h \
 	src/bench/sweep.c \
 	src/bench/sweep.h \
+	src/bench/target.c \
+	src/bench/target.h \
 	src/bench/trace.c \
 	src/bench/trace.h \
 	src/bench/validate.h \

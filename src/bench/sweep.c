@@ -24,9 +24,18 @@
 static const double start_limit_s = 120;
 
 static volatile sig_atomic_t caught_signal;
+static volatile pid_t child_pid; /* 0: none */
 
+/* The first one asks for an end, the second one does not wait for it: not even for a child that the
+ * driver holds. */
 static void catch_signal(int number)
 {
+    if (caught_signal) {
+        if (child_pid > 0)
+            kill(child_pid, SIGKILL);
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     caught_signal = number;
 }
 
@@ -36,9 +45,10 @@ struct child {
     struct text pending; /* bytes of an unfinished line */
     bool opened;
     bool kept;
-    long point;      /* in flight, -1: none */
-    size_t finished; /* points it has put into the file */
-    int code;        /* what an F line said */
+    bool asked_to_stop;
+    long point;   /* in flight, -1: none */
+    size_t begun; /* points */
+    int code;     /* what an F line said */
     bool timed_out;
     int status; /* waitpid's */
 };
@@ -64,13 +74,14 @@ static double now_s(void)
 /* Never returns in the child. */
 static int start_child(struct child *child, const struct sweep *sweep, bool resume)
 {
+    pid_t parent = getpid();
     int ends[2];
 
     *child = (struct child){.pid = -1, .pipe = -1, .pending = TEXT_INIT, .point = -1};
     if (pipe(ends) != 0)
         return fail_set(FAIL_ENV, "pipe: %s", strerror(errno));
     fflush(NULL);
-    child->pid = fork();
+    child_pid = child->pid = fork();
     if (child->pid < 0) {
         close(ends[0]);
         close(ends[1]);
@@ -78,8 +89,10 @@ static int start_child(struct child *child, const struct sweep *sweep, bool resu
     }
     if (child->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed sweep leaves no child on the GPU */
-        signal(SIGINT, SIG_IGN);          /* the parent decides */
-        signal(SIGTERM, SIG_DFL);
+        if (getppid() != parent)          /* it was killed before that */
+            _exit(1);
+        signal(SIGINT, SIG_IGN); /* the parent decides */
+        signal(SIGTERM, worker_stop);
         close(ends[0]);
         exit(worker_run(sweep, resume, ends[1]));
     }
@@ -104,11 +117,11 @@ static void hear_line(struct child *child, struct sweep *sweep, struct progress 
         break;
     case 'B':
         child->point = strtol(rest, NULL, 10);
+        child->begun++;
         progress_label(progress, sweep->points->points[child->point].key);
         break;
     case 'E':
         child->point = -1;
-        child->finished++;
         progress_step(progress, "");
         break;
     case 'F': {
@@ -143,7 +156,16 @@ static bool hear(struct child *child, struct sweep *sweep, struct progress *prog
     return true;
 }
 
-/* Until the child has ended; kills one that is silent for too long, or when a signal came. */
+/* Said again until it is heard: the child may not listen yet. */
+static void ask_to_stop(struct child *child)
+{
+    if (!child->asked_to_stop)
+        log_info("ending after the point in flight; once more to end at once");
+    child->asked_to_stop = true;
+    kill(child->pid, SIGTERM);
+}
+
+/* Until the child has ended; kills one that is silent for too long. */
 static void follow_child(struct child *child, struct sweep *sweep, struct progress *progress)
 {
     double heard_s = now_s();
@@ -158,24 +180,28 @@ static void follow_child(struct child *child, struct sweep *sweep, struct progre
             open = hear(child, sweep, progress);
             heard_s = now_s();
         }
-        if (caught_signal || now_s() - heard_s > limit_s) {
-            child->timed_out = !caught_signal;
+        if (caught_signal)
+            ask_to_stop(child);
+        if (now_s() - heard_s > limit_s) {
+            child->timed_out = true;
             kill(child->pid, SIGKILL);
             break;
         }
     }
     while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
         ;
+    child_pid = 0;
     close(child->pipe);
     text_free(&child->pending);
 }
 
-/* Marks the point in flight as what became of the child. */
+/* Marks the point in flight as what became of the child, unless it had just been finished. */
 static int mark_point(const struct child *child, const struct sweep *sweep)
 {
     struct store_result result = {
         .status = STORE_FAILED, .rel_error = (double)NAN, .lse_error = (double)NAN};
     struct store *store = NULL;
+    enum store_status status;
     struct text reason = TEXT_INIT;
     int code;
 
@@ -191,6 +217,8 @@ static int mark_point(const struct child *child, const struct sweep *sweep)
     result.reason = reason.bytes;
     code = store_resume(&store, sweep->path.bytes);
     if (code == FAIL_OK)
+        code = store_get_status(store, (size_t)child->point, &status);
+    if (code == FAIL_OK && (status == STORE_PENDING || status == STORE_RUNNING))
         code = store_finish_point(store, (size_t)child->point, &result);
     store_close(store);
     text_free(&reason);
@@ -202,31 +230,27 @@ static int judge_child(const struct child *child, struct sweep *sweep, struct pr
                        bool *again)
 {
     bool clean = WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
-    bool lost = WIFEXITED(child->status) && WEXITSTATUS(child->status) == WORKER_LOST;
-    int code;
+    int code = FAIL_OK;
 
     *again = false;
-    if (caught_signal || clean)
+    if (clean)
         return FAIL_OK;
     if (child->code != FAIL_OK)
         return child->code; /* its message is set */
-    /* Between two points nothing is lost; a child that finished none might do so for ever. */
-    if (lost || (child->point < 0 && child->finished > 0)) {
-        *again = true;
-        return FAIL_OK;
-    }
-    if (child->point < 0) {
-        if (child->timed_out)
-            return fail_set(FAIL_ENV, "device %s: no answer within %.0f s", sweep->device,
-                            start_limit_s);
+    if (child->begun == 0 && child->timed_out)
+        return fail_set(FAIL_ENV, "device %s: no answer within %.0f s", sweep->device,
+                        child->opened ? sweep->point_limit_s : start_limit_s);
+    if (child->begun == 0)
         return fail_set(
             FAIL_ENV, "device %s: the measuring process ended before a point began (%s %d)",
             sweep->device, WIFSIGNALED(child->status) ? "signal" : "exit code",
             WIFSIGNALED(child->status) ? WTERMSIG(child->status) : WEXITSTATUS(child->status));
+    /* A child that began a point leaves one finished or marked: this comes to an end. */
+    if (child->point >= 0) {
+        code = mark_point(child, sweep);
+        progress_step(progress, "");
     }
-    code = mark_point(child, sweep);
-    progress_step(progress, "");
-    *again = code == FAIL_OK;
+    *again = code == FAIL_OK && !caught_signal;
     return code;
 }
 
@@ -249,8 +273,8 @@ int sweep_run(struct sweep *sweep)
     int code = FAIL_OK;
 
     watch_signals(&old_int, &old_term);
-    progress_start(&progress, sweep->points->count);
-    for (bool resume = false; again && code == FAIL_OK; resume = true) {
+    progress_start(&progress, sweep->points->count - sweep->done);
+    for (bool resume = sweep->run != NULL; again && code == FAIL_OK; resume = true) {
         struct child child;
 
         code = start_child(&child, sweep, resume);

@@ -3,8 +3,10 @@
  *
  * The points run in a child process.  When the child dies, hangs or meets an error that spoils its
  * CUDA context, only the point in flight is lost: it is marked, and a fresh child goes on with the
- * points that are still pending.  The child that starts and the child that goes on are the same
- * code.
+ * points that are still pending.  A sweep that goes on with a run (--resume) is such a fresh child
+ * from the start.
+ *
+ * SIGINT or SIGTERM ends the sweep after the point in flight; a second one ends it at once.
  */
 #ifndef BENCH_SWEEP_H
 #define BENCH_SWEEP_H
@@ -15,14 +17,17 @@
 #include "base/text.h"
 #include "bench/pass.h"
 #include "data/point.h"
+#include "data/store.h"
 #include "data/workload.h"
 
 struct sweep {
     const char *device; /* "0", "model:rtx-pro-6000" */
     const struct workload *workload;
     const struct point_list *points;
-    struct text command; /* for the record */
-    struct text path;    /* the run file; empty: sweep_run() names it after device and time */
+    const struct store_run *run; /* gone on with (resume.h); NULL: a new run */
+    size_t done;                 /* points that are finished already */
+    struct text command;         /* for the record */
+    struct text path; /* the run file; empty: sweep_run() names it after device and time */
     uint64_t seed;
     struct pass_settings settings;
     double point_limit_s; /* a point that takes longer is ended and becomes timeout */

@@ -1,6 +1,7 @@
 #include "bench/worker.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,29 +9,32 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/mem.h"
 #include "bench/measure.h"
+#include "bench/resume.h"
+#include "bench/settings.h"
+#include "bench/target.h"
 #include "config.h"
-#include "data/gpuspec.h"
 #include "data/store.h"
 #include "kernels_hash.h"
 
 #ifdef HAVE_CUDA
-#include "bench/rig.h"
-#include "gpu/cupti.h"
+#include "gpu/device.h"
 #endif
 
 struct worker {
     const struct sweep *sweep;
     int pipe;
-    struct gpuspec spec;
-    struct text spec_text;
-    const char *uuid, *driver, *cuda;
-    char cupti[16];
-    struct rig *rig; /* NULL on a model */
+    struct target target;
     struct store *store;
     struct text path;
 };
+
+static volatile sig_atomic_t stop_wanted;
+
+void worker_stop(int number)
+{
+    stop_wanted = number;
+}
 
 static void say(const struct worker *worker, char letter, const char *rest)
 {
@@ -51,65 +55,6 @@ static void say_ord(const struct worker *worker, char letter, size_t ord)
     say(worker, letter, number);
 }
 
-static int parse_ordinal(const char *name, int64_t *ordinal)
-{
-    if (text_to_int(name, ordinal) && *ordinal >= 0 && *ordinal < 1024)
-        return FAIL_OK;
-    return fail_set(FAIL_USAGE, "no such device: '%s' (a number, or " SWEEP_MODEL_PREFIX "NAME)",
-                    name);
-}
-
-#ifdef HAVE_CUDA
-static int open_gpu(struct worker *worker, int64_t ordinal)
-{
-    int code;
-
-    worker->rig = mem_new(1, sizeof *worker->rig);
-    code = rig_open(worker->rig, (int)ordinal, worker->sweep->seed);
-    if (code != FAIL_OK)
-        return code;
-    worker->spec = worker->rig->device.spec;
-    text_add(&worker->spec_text, worker->rig->device.spec_text.bytes);
-    worker->uuid = worker->rig->device.uuid;
-    worker->driver = worker->rig->device.driver;
-    worker->cuda = worker->rig->device.cuda_driver;
-    if (cupti_api_version() > 0)
-        snprintf(worker->cupti, sizeof worker->cupti, "%u", cupti_api_version());
-    return FAIL_OK;
-}
-#else
-static int open_gpu(struct worker *worker, int64_t ordinal)
-{
-    (void)worker;
-    return fail_set(FAIL_ENV,
-                    "device %lld: this smscope was built without CUDA; use -d " SWEEP_MODEL_PREFIX
-                    "NAME (smscope list devices)",
-                    (long long)ordinal);
-}
-#endif
-
-static int open_device(struct worker *worker)
-{
-    const char *name = worker->sweep->device;
-    size_t prefix = strlen(SWEEP_MODEL_PREFIX);
-
-    if (strncmp(name, SWEEP_MODEL_PREFIX, prefix) != 0) {
-        int64_t ordinal;
-        int code = parse_ordinal(name, &ordinal);
-
-        return code == FAIL_OK ? open_gpu(worker, ordinal) : code;
-    }
-    worker->uuid = worker->driver = worker->cuda = "";
-    int code = gpuspec_read(&worker->spec, name + prefix, &worker->spec_text);
-    return code == FAIL_OK ? gpuspec_check_model(&worker->spec) : code;
-}
-
-/* Device names as in the run table: a model says so. */
-static void device_label(const struct worker *worker, struct text *label)
-{
-    text_add(label, worker->rig ? worker->spec.name : worker->sweep->device);
-}
-
 static void default_path(const struct worker *worker, struct text *path)
 {
     struct text label = TEXT_INIT;
@@ -117,7 +62,7 @@ static void default_path(const struct worker *worker, struct text *path)
     time_t now = time(NULL);
     struct tm utc;
 
-    device_label(worker, &label);
+    text_add(&label, worker->target.label.bytes);
     for (size_t i = 0; i < label.length; i++) {
         char c = label.bytes[i];
 
@@ -133,54 +78,47 @@ static void default_path(const struct worker *worker, struct text *path)
 
 static int create_store(struct worker *worker)
 {
-    struct text label = TEXT_INIT;
-    char started[32], cc[16];
-    time_t now = time(NULL);
-    struct tm utc;
+    struct store_metric settings[SETTINGS_MOST];
     struct store_run run;
-    int code;
 
-    device_label(worker, &label);
-    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    snprintf(cc, sizeof cc, "%d.%d", worker->spec.cc_major, worker->spec.cc_minor);
-    run = (struct store_run){
-        .started_at = started,
-        .command = worker->sweep->command.bytes,
-        .workload = worker->sweep->workload->text,
-        .seed = (int64_t)worker->sweep->seed,
-        .version = (char[]){PACKAGE_VERSION},
-        .kernels_hash = (char[]){KERNELS_HASH},
-        .device = label.bytes,
-        .uuid = (char *)worker->uuid,
-        .cc = cc,
-        .sm_count = worker->spec.sm_count,
-        .driver = (char *)worker->driver,
-        .cuda = (char *)worker->cuda,
-        .cupti = worker->cupti,
-        .spec = worker->spec_text.bytes,
-    };
-    code = store_create(&worker->store, worker->path.bytes, &run, worker->sweep->points);
-    text_free(&label);
+    target_describe(&worker->target, worker->sweep, &run);
+    run.settings = settings;
+    run.setting_count = settings_metrics(&worker->sweep->settings, settings);
+    return store_create(&worker->store, worker->path.bytes, &run, worker->sweep->points);
+}
+
+static int resume_store(struct worker *worker)
+{
+    const struct sweep *sweep = worker->sweep;
+    struct store_run run;
+    int code = FAIL_OK;
+
+    target_describe(&worker->target, worker->sweep, &run);
+    if (sweep->run)
+        code = resume_check_device(sweep->run, &run, worker->path.bytes);
+    if (code == FAIL_OK)
+        code = store_resume(&worker->store, worker->path.bytes);
+    if (code == FAIL_OK)
+        code = store_extend(worker->store, sweep->points, run.command, run.workload);
     return code;
 }
 
 /* A finished run of the same device, workload and kernels. */
 static bool is_current(const struct worker *worker, const struct store_file *file)
 {
-    struct text label = TEXT_INIT;
+    const struct target *target = &worker->target;
     bool same;
 
-    device_label(worker, &label);
-    same = strcmp(file->run.device, label.bytes) == 0 &&
-           strcmp(file->run.uuid, worker->uuid) == 0 &&
+    same = strcmp(file->run.device, target->label.bytes) == 0 &&
+           strcmp(file->run.uuid, target->uuid) == 0 &&
            strcmp(file->run.workload, worker->sweep->workload->text) == 0 &&
            strcmp(file->run.kernels_hash, KERNELS_HASH) == 0 &&
-           strcmp(file->run.spec, worker->spec_text.bytes) == 0 &&
+           strcmp(file->run.spec, target->spec_text.bytes) == 0 &&
+           file->run.seed == (int64_t)worker->sweep->seed &&
            file->count == worker->sweep->points->count;
     for (size_t i = 0; same && i < file->count; i++)
         same = file->points[i].status == STORE_OK &&
                strcmp(file->points[i].key, worker->sweep->points->points[i].key) == 0;
-    text_free(&label);
     return same;
 }
 
@@ -207,7 +145,7 @@ static int keep_or_remove(const struct worker *worker, bool *keep)
 static bool is_lost(const struct worker *worker)
 {
 #ifdef HAVE_CUDA
-    return worker->rig && device_is_lost();
+    return worker->target.rig && device_is_lost();
 #else
     (void)worker;
     return false;
@@ -216,8 +154,8 @@ static bool is_lost(const struct worker *worker)
 
 static struct measure measure_of(const struct worker *worker)
 {
-    return (struct measure){.spec = &worker->spec,
-                            .rig = worker->rig,
+    return (struct measure){.spec = &worker->target.spec,
+                            .rig = worker->target.rig,
                             .settings = &worker->sweep->settings,
                             .seed = worker->sweep->seed};
 }
@@ -228,11 +166,12 @@ static int one_point(struct worker *worker, size_t ord)
     const struct point *point = &worker->sweep->points->points[ord];
     struct measure measure = measure_of(worker);
     struct record record;
-    int code = store_begin_point(worker->store, ord);
+    int code;
 
+    say_ord(worker, 'B', ord);
+    code = store_begin_point(worker->store, ord);
     if (code != FAIL_OK)
         return code;
-    say_ord(worker, 'B', ord);
     record_start(&record);
     measure_phase_begin(&measure, point->key);
     measure_point(&measure, point, &record);
@@ -246,7 +185,7 @@ static int one_point(struct worker *worker, size_t ord)
 
 static int all_points(struct worker *worker)
 {
-    for (size_t ord = 0; ord < worker->sweep->points->count; ord++) {
+    for (size_t ord = 0; ord < worker->sweep->points->count && !stop_wanted; ord++) {
         enum store_status status;
         int code = store_get_status(worker->store, ord, &status);
 
@@ -273,15 +212,14 @@ static int open_store(struct worker *worker, bool resume, bool *keep)
         code = keep_or_remove(worker, keep);
     if (code != FAIL_OK || *keep)
         return code;
-    return resume ? store_resume(&worker->store, worker->path.bytes) : create_store(worker);
+    return resume ? resume_store(worker) : create_store(worker);
 }
 
 int worker_run(const struct sweep *sweep, bool resume, int pipe)
 {
-    struct worker worker = {
-        .sweep = sweep, .pipe = pipe, .spec_text = TEXT_INIT, .path = TEXT_INIT};
+    struct worker worker = {.sweep = sweep, .pipe = pipe, .path = TEXT_INIT};
     bool keep = false, lost = false;
-    int code = open_device(&worker);
+    int code = target_open(&worker.target, sweep->device, sweep->seed);
 
     if (code == FAIL_OK)
         code = open_store(&worker, resume, &keep);
@@ -299,7 +237,6 @@ int worker_run(const struct sweep *sweep, bool resume, int pipe)
         lost = is_lost(&worker);
     }
     store_close(worker.store);
-    text_free(&worker.spec_text);
     text_free(&worker.path);
     if (lost)
         return WORKER_LOST;
@@ -310,10 +247,6 @@ int worker_run(const struct sweep *sweep, bool resume, int pipe)
         say(&worker, 'F', line.bytes);
         text_free(&line);
     }
-#ifdef HAVE_CUDA
-    if (worker.rig)
-        rig_close(worker.rig);
-    free(worker.rig);
-#endif
+    target_close(&worker.target);
     return code == FAIL_OK ? 0 : 1;
 }

@@ -22,4 +22,7 @@ enum { WORKER_LOST = 75 };
  * code of the process. */
 int worker_run(const struct sweep *sweep, bool resume, int pipe);
 
+/* Handler of the signal by which the parent ends the child after the point in flight. */
+void worker_stop(int number);
+
 #endif

@@ -80,9 +80,9 @@ static void add_count(struct text *out, const char *key, size_t count)
 
 static void compose_meta(const struct store_file *file, struct text *out)
 {
-    static const enum store_status shown[] = {STORE_OK,       STORE_SKIPPED,  STORE_FAILED,
-                                              STORE_INVALID,  STORE_MISMATCH, STORE_TIMEOUT,
-                                              STORE_THROTTLED};
+    static const enum store_status shown[] = {STORE_RUNNING, STORE_OK,       STORE_SKIPPED,
+                                              STORE_FAILED,  STORE_INVALID,  STORE_MISMATCH,
+                                              STORE_TIMEOUT, STORE_THROTTLED};
     const struct store_run *run = &file->run;
     size_t counts[STORE_THROTTLED + 1] = {0};
     for (size_t i = 0; i < file->count; i++)

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/options.h"
+#include "bench/resume.h"
 #include "bench/sweep.h"
 #include "cmd/cmd.h"
 #include "cmd/findings.h"
@@ -25,7 +26,8 @@ struct sweep_options {
     struct option_list axes;
     int64_t seed, samples;
     double point_limit_s;
-    bool dry_run, quiet, no_counters, if_changed;
+    bool dry_run, quiet, no_counters, if_changed, resume;
+    struct option_list given;
 };
 
 static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
@@ -41,6 +43,9 @@ static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
          OPTION_LIST, &o->axes},
         {'o', "output", "RUN.db", "run file to write (default: smscope-DEVICE-TIME.db)",
          OPTION_TEXT, &o->output},
+        {0, "resume", NULL,
+         "go on with RUN.db: measure the points it lacks, and those that -w and -a add to it",
+         OPTION_FLAG, &o->resume},
         {0, "seed", "N", "seed of data, indices and lengths (default 1)", OPTION_INT, &o->seed},
         {0, "samples", "N", "timed replays a point, at least 6 (default 30)", OPTION_INT,
          &o->samples},
@@ -57,20 +62,23 @@ static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
         {'q', "quiet", NULL, "no progress, no notes", OPTION_FLAG, &o->quiet},
     };
     const struct option_usage usage = {
-        .synopsis = "smscope sweep [-d DEVICE] [-w WORKLOAD] [-a NAME=ITEMS ...] [-o RUN.db]",
+        .synopsis =
+            "smscope sweep [-d DEVICE] [-w WORKLOAD] [-a NAME=ITEMS ...] [-o RUN.db] [--resume [RUN.db]]",
         .summary =
             "Runs every point of a workload through the passes (check, time, trace, count; or the model) into a run file, and prints the findings.",
         .options = options,
         .count = sizeof options / sizeof *options,
     };
-    int operands, code = options_parse(&usage, argc, argv, &operands, help);
+    int operands, code = options_parse_given(&usage, argc, argv, &operands, help, &o->given);
 
     if (code != FAIL_OK)
         return code;
     if (*help)
         options_print_help(&usage, stdout);
+    else if (operands == 1 && o->resume && !o->output)
+        o->output = argv[1];
     else if (operands > 0)
-        return fail_set(FAIL_USAGE, "sweep takes no operand: '%s'", argv[1]);
+        return fail_set(FAIL_USAGE, "sweep takes no operand: '%s'", argv[operands]);
     return FAIL_OK;
 }
 
@@ -87,6 +95,10 @@ static int check_options(const struct sweep_options *o)
         return fail_set(FAIL_USAGE, "--seed is not negative");
     if (o->if_changed && !o->output)
         return fail_set(FAIL_USAGE, "--if-changed needs -o RUN.db");
+    if (o->resume && !o->output)
+        return fail_set(FAIL_USAGE, "--resume needs the run file: sweep --resume RUN.db");
+    if (o->resume && o->if_changed)
+        return fail_set(FAIL_USAGE, "--resume and --if-changed exclude each other");
     return FAIL_OK;
 }
 
@@ -97,6 +109,8 @@ static int load_points(const struct sweep_options *o, struct workload *workload,
     size_t count;
     int code;
 
+    if (o->resume && !o->workload && o->axes.count == 0)
+        return FAIL_OK; /* the run's own */
     if (o->workload || o->axes.count == 0)
         code = workload_read(workload, o->workload ? o->workload : "default");
     else
@@ -116,16 +130,50 @@ static bool is_model(const char *device)
     return strncmp(device, SWEEP_MODEL_PREFIX, strlen(SWEEP_MODEL_PREFIX)) == 0;
 }
 
-static int dry_run(const struct point_list *points, const char *device)
+static bool is_left(const struct resume *resume, size_t ord)
 {
-    for (size_t i = 0; i < points->count; i++)
-        puts(points->points[i].key);
-    if (is_model(device))
-        log_info("%zu points, modelled in well under a minute", points->count);
+    return ord >= resume->file.count || resume->file.points[ord].status == STORE_PENDING ||
+           resume->file.points[ord].status == STORE_RUNNING;
+}
+
+/* The points that would be measured. */
+static int dry_run(const struct sweep *sweep, const struct resume *resume)
+{
+    size_t left = sweep->points->count - sweep->done;
+
+    for (size_t i = 0; i < sweep->points->count; i++)
+        if (is_left(resume, i))
+            puts(sweep->points->points[i].key);
+    if (is_model(sweep->device))
+        log_info("%zu points, modelled in well under a minute", left);
     else
-        log_info("%zu points, about %.0f s on a device (estimate)", points->count,
-                 5 + point_cost_s * (double)points->count);
+        log_info("%zu points, about %.0f s on a device (estimate)", left,
+                 5 + point_cost_s * (double)left);
     return FAIL_OK;
+}
+
+/* Looks at the run file before the device is touched; takes up the run in it where that is asked
+ * for. */
+static int look_at_output(const struct sweep_options *o, struct sweep *sweep, struct resume *resume)
+{
+    bool asked = o->workload || o->axes.count > 0, has_run = false;
+    int code = o->output ? store_look(o->output, &has_run) : FAIL_OK;
+
+    if (code != FAIL_OK)
+        return code;
+    if (!has_run && o->resume && !asked)
+        return fail_set(FAIL_DATA, "%s holds no run to go on with (-w or -a start one)", o->output);
+    if (!has_run || o->if_changed)
+        return FAIL_OK;
+    if (!o->resume)
+        return fail_set(FAIL_USAGE,
+                        "%s holds a run already; go on with it by --resume, or name another file",
+                        o->output);
+    code = resume_take_up(resume, sweep, &o->given);
+    if (code == FAIL_OK)
+        log_info("%s has %zu points, %zu are left to measure", o->output, sweep->points->count,
+                 sweep->points->count - sweep->done);
+    return code;
 }
 
 /* Exit code of the contract: 5 before 4 before 6. */
@@ -173,8 +221,22 @@ static int report(const char *path)
     return code;
 }
 
-static int run(const struct sweep_options *o, const struct workload *workload,
-               const struct point_list *points, int argc, char **argv)
+/* The sweep, then what it found. */
+static int run(struct sweep *sweep)
+{
+    int code = sweep_run(sweep);
+
+    if (code == FAIL_OK && sweep->kept)
+        log_info("%s is current: same device, workload and kernels", sweep->path.bytes);
+    else if (sweep->path.length > 0 && (code == FAIL_OK || sweep->signal))
+        log_info("%s holds the run", sweep->path.bytes);
+    if (code == FAIL_OK && !sweep->signal)
+        code = report(sweep->path.bytes);
+    return code;
+}
+
+static int prepare_and_run(const struct sweep_options *o, const struct workload *workload,
+                           const struct point_list *points, int argc, char **argv)
 {
     struct sweep sweep = {
         .device = o->device,
@@ -187,27 +249,24 @@ static int run(const struct sweep_options *o, const struct workload *workload,
         .point_limit_s = o->point_limit_s,
         .if_changed = o->if_changed,
     };
-    int code, signal_number;
+    struct resume resume = {0};
+    int code;
 
     text_add(&sweep.command, "smscope");
     for (int i = 0; i < argc; i++)
         text_addf(&sweep.command, " %s", argv[i]);
     if (o->output)
         text_add(&sweep.path, o->output);
-    code = sweep_run(&sweep);
-    signal_number = sweep.signal;
-    if (code == FAIL_OK && sweep.kept)
-        log_info("%s is current: same device, workload and kernels", sweep.path.bytes);
-    else if (sweep.path.length > 0 && (code == FAIL_OK || signal_number))
-        log_info("%s holds the run", sweep.path.bytes);
-    if (code == FAIL_OK && !signal_number)
-        code = report(sweep.path.bytes);
+    code = look_at_output(o, &sweep, &resume);
+    if (code == FAIL_OK)
+        code = o->dry_run ? dry_run(&sweep, &resume) : run(&sweep);
     text_free(&sweep.command);
     text_free(&sweep.path);
-    if (signal_number) { /* ends as the signal would have: 128 + n to a shell */
+    resume_free(&resume);
+    if (sweep.signal) { /* ends as the signal would have: 128 + n to a shell */
         fflush(NULL);
-        signal(signal_number, SIG_DFL);
-        raise(signal_number);
+        signal(sweep.signal, SIG_DFL);
+        raise(sweep.signal);
     }
     return code;
 }
@@ -231,11 +290,12 @@ int cmd_sweep(int argc, char **argv)
     if (code == FAIL_OK)
         code = load_points(&o, &workload, &points);
     if (code == FAIL_OK)
-        code = o.dry_run ? dry_run(&points, o.device) : run(&o, &workload, &points, argc, words);
+        code = prepare_and_run(&o, &workload, &points, argc, words);
 out:
     point_free(&points);
     workload_free(&workload);
     options_free_list(&o.axes);
+    options_free_list(&o.given);
     free(words);
     return code;
 }

@@ -17,6 +17,8 @@ libsmscope_a_SOURCES += \
 	src/data/store.h \
 	src/data/store_db.c \
 	src/data/store_db.h \
+	src/data/store_place.c \
+	src/data/store_points.c \
 	src/data/store_read.c \
 	src/data/store_result.c \
 	src/data/store_rows.c \

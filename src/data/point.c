@@ -245,6 +245,73 @@ int point_expand(struct point_list *list, const struct workload *workload,
     return code;
 }
 
+/* "name=value" of a key, length bytes long. */
+static int read_word(struct point *point, const char *word, size_t length)
+{
+    struct text option = TEXT_INIT;
+    struct axis_list values = {0};
+    enum axis_id id = AXIS_COUNT;
+    const char *items;
+    text_add_bytes(&option, word, length);
+    int code = axis_split(option.bytes, &id, &items);
+    if (code == FAIL_OK)
+        code = axis_parse(id, items, &values);
+    if (code == FAIL_OK && values.count > 0)
+        point->asked[id] = values.values[0];
+    axis_free(&values);
+    text_free(&option);
+    return code;
+}
+
+static int read_words(struct point *point, const char *key)
+{
+    int code = FAIL_OK;
+    while (code == FAIL_OK && *key != '\0') {
+        size_t length = strcspn(key, " ");
+        code = read_word(point, key, length);
+        key += length;
+        key += *key == ' ';
+    }
+    return code;
+}
+
+static int set_defaults(struct point *point)
+{
+    int code = FAIL_OK;
+    for (enum axis_id id = 0; id < AXIS_COUNT && code == FAIL_OK; id++) {
+        struct axis_list values = {0};
+        code = axis_parse(id, axis_info(id)->fallback, &values);
+        if (code == FAIL_OK)
+            point->asked[id] = values.values[0];
+        axis_free(&values);
+    }
+    return code;
+}
+
+int point_read_key(struct point *point, const char *key, uint32_t batch,
+                   const struct point_kernel *kernels, size_t count)
+{
+    const struct axis_list bucket = {.values = &(struct axis_value){.number = batch}, .count = 1};
+    const struct workload_section section = {.name = "", .buckets = bucket};
+    *point = (struct point){.layers = 1};
+    int code = set_defaults(point);
+    if (code == FAIL_OK)
+        code = read_words(point, key);
+    const struct expansion known = {.kernels = kernels, .kernel_count = count};
+    const struct point_kernel *kernel = find_kernel(&known, point->asked[AXIS_KERNEL].word);
+    if (code != FAIL_OK || !kernel || batch == 0)
+        return fail_set(FAIL_DATA, "there is no point '%s'", key);
+    for (enum axis_id id = 0; id < AXIS_COUNT; id++)
+        point->applies[id] = applies(point, id, kernel->axes);
+    code = resolve(point, &section);
+    point->key = code == FAIL_OK ? make_key(point) : NULL;
+    if (point->key && strcmp(point->key, key) == 0 && point->batch == batch)
+        return FAIL_OK;
+    free(point->key);
+    point->key = NULL;
+    return fail_set(FAIL_DATA, "there is no point '%s'", key);
+}
+
 void point_free(struct point_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -53,6 +53,13 @@ void point_free(struct point_list *list);
 /* Puts the value that a key gives the axis in place of what `value` held; false, and value empty,
  * if the key does not name the axis. */
 bool point_find_in_key(const char *key, enum axis_id id, struct text *value);
+/*
+ * The other way: a point from its key and the batch that was used for it, which batch=auto does not
+ * tell; section, layers and rest_us are left empty.  FAIL_DATA: a key that these kernels and axes
+ * do not make.
+ */
+int point_read_key(struct point *point, const char *key, uint32_t batch,
+                   const struct point_kernel *kernels, size_t count);
 
 /* Number of an axis that is a number; `otherwise` when it is a word. */
 int64_t point_number(const struct point *point, enum axis_id id, int64_t otherwise);

@@ -65,67 +65,6 @@ static int insert_run(struct store *store, const struct store_run *run)
         run->sm_count, run->driver, run->cuda, run->cupti, run->spec);
 }
 
-static int bind_axis(sqlite3_stmt *statement, int place, const struct axis_value *value)
-{
-    if (axis_is_word(value, NULL))
-        return sqlite3_bind_text(statement, place, value->word, -1, SQLITE_TRANSIENT);
-    return sqlite3_bind_int64(statement, place, value->number);
-}
-
-/* The value to show from the start: as asked, but the numbers that
- * concurrency and batch came to. */
-static struct axis_value shown_value(const struct point *point, enum axis_id id)
-{
-    struct axis_value value = point->asked[id];
-    if (id == AXIS_CONCURRENCY)
-        value = (struct axis_value){.number = point->concurrency};
-    if (id == AXIS_BATCH)
-        value = (struct axis_value){.number = point->batch};
-    return value;
-}
-
-enum { POINT_FIRST_AXIS = 7 }; /* place of the first axis among the values of insert_points() */
-
-static int insert_point(struct store *store, sqlite3_stmt *statement, const struct point *point,
-                        size_t ord)
-{
-    sqlite3_bind_int64(statement, 1, (int64_t)ord + 1);
-    sqlite3_bind_text(statement, 2, point->key, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_int64(statement, 3, (int64_t)ord);
-    sqlite3_bind_text(statement, 4, point->section, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_double(statement, 5, point->layers);
-    sqlite3_bind_double(statement, 6, point->rest_us);
-    for (int id = 0; id < AXIS_COUNT; id++) {
-        struct axis_value value = shown_value(point, (enum axis_id)id);
-        if (point->applies[id])
-            bind_axis(statement, POINT_FIRST_AXIS + id, &value);
-    }
-    int rc = FAIL_OK;
-    if (sqlite3_step(statement) != SQLITE_DONE)
-        rc = store_db_fail(store->db, "cannot write", store->path);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return rc;
-}
-
-static int insert_points(struct store *store, const struct point_list *points)
-{
-    struct text sql = TEXT_INIT;
-    text_add(&sql, "INSERT INTO point VALUES(?, ?, ?, 'pending', NULL, NULL, NULL, ?, ?, ?");
-    for (int id = 0; id < AXIS_COUNT; id++)
-        text_add(&sql, ", ?");
-    text_add(&sql, ")");
-    sqlite3_stmt *statement = NULL;
-    int rc = FAIL_OK;
-    if (sqlite3_prepare_v2(store->db, sql.bytes, -1, &statement, NULL) != SQLITE_OK)
-        rc = store_db_fail(store->db, "cannot write", store->path);
-    for (size_t i = 0; i < points->count && rc == FAIL_OK; i++)
-        rc = insert_point(store, statement, &points->points[i], i);
-    sqlite3_finalize(statement);
-    text_free(&sql);
-    return rc;
-}
-
 /* ---- opening ---- */
 
 /* Its own descriptor: closing any descriptor of the file ends SQLite's locks,
@@ -212,9 +151,26 @@ static int fill_new(struct store *store, const struct store_run *run,
     rc = create_tables(store);
     if (rc == FAIL_OK)
         rc = insert_run(store, run);
+    for (size_t i = 0; i < run->setting_count && rc == FAIL_OK; i++)
+        rc = store_put_run_metric(store, run->settings[i].name, run->settings[i].value,
+                                  run->settings[i].source);
     if (rc == FAIL_OK)
-        rc = insert_points(store, points);
+        rc = store_insert_points(store, points, 0);
     return store_end(store, rc);
+}
+
+int store_look(const char *path, bool *has_run)
+{
+    *has_run = false;
+    if (access(path, F_OK) != 0)
+        return FAIL_OK;
+    struct store *store = new_store(path);
+    bool empty = false;
+    int rc = open_writer(store, 0, &empty);
+    if (rc == FAIL_OK && !empty)
+        rc = has_tables(store, has_run);
+    store_close(store);
+    return rc;
 }
 
 int store_create(struct store **store, const char *path, const struct store_run *run,

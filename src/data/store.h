@@ -41,6 +41,13 @@ enum store_status {
 
 const char *store_status_name(enum store_status status);
 
+struct store_metric {
+    int64_t launch_ord; /* -1: of the point */
+    const char *name;
+    double value; /* never NaN: a metric that is missing is not there */
+    const char *source;
+};
+
 /* Strings are owned by whoever fills the struct; store_read() fills one it owns. */
 struct store_run {
     int64_t id;       /* 0: store_create() makes it 1 */
@@ -53,6 +60,8 @@ struct store_run {
     int64_t sm_count;
     char *driver, *cuda, *cupti; /* versions as text; "" when there is none */
     char *spec; /* the device file's text (a measured device: as read from the machine) */
+    const struct store_metric *settings; /* run-wide metrics that store_create() writes along; */
+    size_t setting_count;                /* store_read() puts them to store_file's metrics */
 };
 
 struct store_launch {
@@ -67,13 +76,6 @@ struct store_launch {
 struct store_sample {
     double ns; /* of one step */
     int64_t steps;
-};
-
-struct store_metric {
-    int64_t launch_ord; /* -1: of the point */
-    const char *name;
-    double value; /* never NaN: a metric that is missing is not there */
-    const char *source;
 };
 
 /* Everything a finished point leaves.  Owned by the caller. */
@@ -94,9 +96,15 @@ struct store_result {
 struct store;
 
 /*
+ * Whether a sweep that writes to path would meet a run there.  FAIL_DATA: it could not write, now
+ * or ever: another smscope is writing, a damaged or foreign file, no permission.
+ */
+int store_look(const char *path, bool *has_run);
+
+/*
  * Creates the run file and writes run and all points as pending.  A missing or empty file is a new
- * run; an existing run is FAIL_USAGE, any other file FAIL_DATA and untouched; FAIL_DATA where one
- * cannot write.
+ * run; an existing run is FAIL_USAGE (there is --resume), any other file FAIL_DATA and untouched;
+ * FAIL_DATA where one cannot write.
  */
 int store_create(struct store **store, const char *path, const struct store_run *run,
                  const struct point_list *points);
@@ -108,6 +116,18 @@ int store_create(struct store **store, const char *path, const struct store_run 
  * first.
  */
 int store_resume(struct store **store, const char *path);
+
+/*
+ * Makes the run's points those of list: the first ones must be the points it has, in their order;
+ * the others are added as pending, and then command and workload to the run's, a line each.
+ */
+int store_extend(struct store *store, const struct point_list *points, const char *command,
+                 const char *workload);
+
+/*
+ * Writing to a file that was removed or replaced meanwhile is FAIL_DATA; what a removed one held is
+ * saved beside it first, and the message says where.
+ */
 
 /* The status of point ord (its place in the list given to store_create). */
 int store_get_status(struct store *store, size_t ord, enum store_status *status);

@@ -41,6 +41,15 @@ struct store {
     char *path; /* as the user named it */
 };
 
+/* Inserts the list's points from `first` on, pending. */
+int store_insert_points(struct store *store, const struct point_list *points, size_t first);
+
+/*
+ * The path still names the file that is open.  If not: FAIL_DATA, after saving a removed file to
+ * PATH.saved.  Not to be called within a transaction.
+ */
+int store_check_place(struct store *store);
+
 /*
  * Runs one statement; types has a letter for each value bound: i int64_t, t const char * (NULL:
  * null), r double (NaN: null).

@@ -34,9 +34,11 @@ static int check_changed(struct store *store, size_t ord)
 
 int store_begin_point(struct store *store, size_t ord)
 {
-    int rc =
-        store_execute(store, "UPDATE point SET status = 'running', reason = NULL WHERE ord = ?",
-                      "i", (int64_t)ord);
+    int rc = store_check_place(store);
+    if (rc == FAIL_OK)
+        rc =
+            store_execute(store, "UPDATE point SET status = 'running', reason = NULL WHERE ord = ?",
+                          "i", (int64_t)ord);
     return rc == FAIL_OK ? check_changed(store, ord) : rc;
 }
 
@@ -155,7 +157,9 @@ static int write_result(struct store *store, size_t ord, const struct store_resu
 
 int store_finish_point(struct store *store, size_t ord, const struct store_result *result)
 {
-    int rc = store_begin(store);
+    int rc = store_check_place(store);
+    if (rc == FAIL_OK)
+        rc = store_begin(store);
     if (rc != FAIL_OK)
         return rc;
     int64_t *launch_ids = mem_new(result->launch_count, sizeof *launch_ids);
