@@ -10,6 +10,7 @@
 
 fake_cupti_kernel fake_kernel;
 fake_cupti_buffers fake_buffers;
+fake_cupti_clock fake_clock;
 fake_cupti_open_objects fake_open_objects;
 
 /* Value of KEY in $FAKE_CUPTI, `otherwise` if it is not there. */
@@ -64,6 +65,7 @@ enum { QUEUE = 4096, HELD = 16 };
 
 static kernel_record queue[QUEUE];
 static size_t queued, each, dropped_count;
+static uint64_t clock_ns;
 static bool kernels_on;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
@@ -85,7 +87,7 @@ void fake_kernel(uint64_t start_ns, uint64_t end_ns, const char *name, uint32_t 
     record->registersPerThread = 168;
     record->staticSharedMemory = 1024;
     record->dynamicSharedMemory = 98304;
-    record->correlationId = correlation;
+    record->correlationId = (uint32_t)setting("correlation", (long)correlation);
     record->graphId = 11;
     record->graphNodeId = ((uint64_t)11 << 32) + correlation;
 }
@@ -94,6 +96,18 @@ void fake_buffers(size_t records_each, size_t dropped)
 {
     each = records_each;
     dropped_count = dropped;
+}
+
+void fake_clock(uint64_t now_ns)
+{
+    clock_ns = now_ns;
+}
+
+CUptiResult cuptiGetTimestamp(uint64_t *now_ns)
+{
+    FAIL_IF_WANTED();
+    *now_ns = clock_ns ? clock_ns : kernels_on ? (uint64_t)1 << 62 : 1;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
@@ -120,24 +134,66 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
     return CUPTI_SUCCESS;
 }
 
-/* Fills one buffer from the queue; returns its valid bytes. */
-static size_t fill(uint8_t *buffer, size_t size, size_t *next)
+/* Whether the record with this place in the queue is to be spoilt so. */
+static bool spoilt(const char *cause, size_t place)
 {
-    size_t room = size / sizeof(kernel_record), count = queued - *next;
+    return (size_t)setting(cause, 0) == place + 1;
+}
+
+/* How often the record is delivered. */
+static size_t copies(size_t place)
+{
+    if (spoilt("lost", place) || spoilt("dropped", place))
+        return 0;
+    return spoilt("duplicate", place) ? 2 : (size_t)setting("flood", 1);
+}
+
+static kernel_record deliver(size_t place, size_t copy)
+{
+    const uint64_t hour_ns = (uint64_t)3600 * 1000000000;
+    kernel_record record = queue[place];
+    size_t flood = (size_t)setting("flood", 1);
+
+    if (flood > 1)
+        record.correlationId = (uint32_t)(record.correlationId * flood + copy);
+    if (spoilt("zero", place))
+        record.start = record.end = 0;
+    if (spoilt("reversed", place))
+        record.start = queue[place].end, record.end = queue[place].start;
+    if (spoilt("sentinel", place))
+        record.end = (uint64_t)1 << 63;
+    if (spoilt("foreign", place))
+        record.start -= hour_ns, record.end -= hour_ns;
+    return record;
+}
+
+/* Fills one buffer from the queue, from a record and copy on; returns its valid bytes. */
+static size_t fill(uint8_t *buffer, size_t size, size_t *next, size_t *copy)
+{
+    size_t room = size / sizeof(kernel_record), count = 0;
 
     if (each > 0 && room > each)
         room = each;
-    if (count > room)
-        count = room;
-    memcpy(buffer, queue + *next, count * sizeof(kernel_record));
-    *next += count;
+    while (*next < queued && (count < room || copies(*next) == 0)) {
+        if (*copy < copies(*next)) {
+            kernel_record record = deliver(*next, (*copy)++);
+
+            memcpy(buffer + count++ * sizeof record, &record, sizeof record);
+        }
+        if (*copy == copies(*next)) {
+            dropped_count += spoilt("dropped", *next);
+            ++*next;
+            *copy = 0;
+        }
+    }
     return count * sizeof(kernel_record);
 }
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
     uint8_t *held[HELD];
-    size_t sizes[HELD], valid[HELD], next = 0, holding = 0, most = setting("hold", 0) ? HELD : 1;
+    size_t sizes[HELD], valid[HELD], next = 0, copy = 0, holding = 0;
+    size_t most = setting("hold", 0) ? HELD : 1;
     bool refused = false;
 
     FAIL_IF_WANTED();
@@ -151,7 +207,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
             refused = held[holding] == NULL;
             if (refused)
                 break;
-            valid[holding] = fill(held[holding], sizes[holding], &next);
+            valid[holding] = fill(held[holding], sizes[holding], &next, &copy);
         }
         for (size_t i = 0; i < holding; i++)
             complete(NULL, 0, held[i], sizes[i], valid[i]);

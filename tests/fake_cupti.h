@@ -7,6 +7,12 @@
  *   FUNCTION=N           FUNCTION returns CUptiResult N
  *   passes=N             pass count of every schedule
  *   hold                 a flush asks for all its buffers before it gives the first one back
+ *   CAUSE=N              the Nth record of a flush is spoilt: lost (not delivered), dropped (nor is
+ * it, and counted), zero, reversed, sentinel, duplicate (delivered twice), foreign (an hour before)
+ *   correlation=N        every record is of launch N, of a node of its own
+ *   flood=N              each record is delivered N times, as that of so many launches
+ * cuptiGetTimestamp() tells the first moment while no kernel is traced and the last one else, so
+ * that any record is within its phase, until a test sets the clock.
  * Metrics: a name with "unknown" is refused, one with "second_pass" needs one beside others,
  * "nan" and "inf" evaluate to that, "uncomputable" fails; else range number r (in the order pushed)
  * evaluates to 100 * (r + 1) + length of the name.  Ranges come out in reverse order. The order of
@@ -26,6 +32,8 @@ typedef void fake_cupti_kernel(uint64_t start_ns, uint64_t end_ns, const char *n
 /* Records a buffer holds before it counts as full (0: as many as fit), and what CUPTI says it
  * dropped. */
 typedef void fake_cupti_buffers(size_t records_each, size_t dropped);
+/* What cuptiGetTimestamp() tells; 0: as above. */
+typedef void fake_cupti_clock(uint64_t now_ns);
 /* Sessions enabled and not disabled, plus profiler host objects not released. */
 typedef int fake_cupti_open_objects(void);
 

@@ -45,7 +45,8 @@ int __wrap_graph_timer_end(struct graph_timer *timer, void *stream, double *ns);
 enum { MAIN_NS = 7000, COMBINE_NS = 2000, GAP_NS = 500 }; /* a step: 10 us with both gaps */
 
 static fake_cupti_kernel *fake_kernel; /* NULL without a CUPTI */
-static uint64_t clock_ns = 1000000;
+static fake_cupti_clock *fake_clock;
+static uint64_t clock_ns = (uint64_t)10 * 3600 * 1000000000;
 static uint32_t launches;
 static const char *foreign; /* a kernel that somebody else launches with each step */
 static graph_body *body;
@@ -73,6 +74,8 @@ static void run(const char *name, uint64_t ns)
     if (fake_kernel)
         fake_kernel(clock_ns, clock_ns + ns, name, ++launches);
     clock_ns += ns;
+    if (fake_clock)
+        fake_clock(clock_ns);
 }
 
 int __wrap_graph_capture(struct graph *graph, void *stream, graph_body *captured, void *user)
@@ -144,6 +147,7 @@ static int launch_pair(const struct plan *plan, const struct kernel_args *args, 
 struct setting {
     const char *cupti;   /* path of the library */
     const char *fake;    /* $FAKE_CUPTI; NULL: none */
+    const char *later;   /* the same from the second point on */
     const char *foreign; /* as above */
     uint32_t blocks;     /* of the main launch; the fake counts 121 */
 };
@@ -161,6 +165,8 @@ static void find_fake(void *library)
     void *symbol = dlsym(library, "fake_kernel");
 
     memcpy(&fake_kernel, &symbol, sizeof symbol);
+    symbol = dlsym(library, "fake_clock");
+    memcpy(&fake_clock, &symbol, sizeof symbol);
 }
 
 static void prepare(const struct setting *setting)
@@ -265,8 +271,11 @@ static void run_points(const struct setting *setting)
         point_expand(&points, &workload, &kernel, 1) != FAIL_OK ||
         store_create(&store, path.bytes, &run, &points) != FAIL_OK)
         _exit(1);
-    for (size_t i = 0; i < points.count; i++)
+    for (size_t i = 0; i < points.count; i++) {
+        if (i > 0 && setting->later)
+            setenv("FAKE_CUPTI", setting->later, 1);
         run_point(store, &points.points[i], i, setting);
+    }
     store_close(store);
     point_free(&points);
     workload_free(&workload);
@@ -459,10 +468,67 @@ static void records_and_ranges_that_are_not_ours_are_invalid(void **state)
 
     (void)state;
     setting.foreign = "somebody_elses";
-    check_invalid(&setting, "foreign kernel record: somebody_elses is number 3 of 20 expected");
+    check_invalid(&setting, "kernel records: 20 for 20 launches; 10 foreign (somebody_elses)");
     setting = good;
     setting.blocks = 120;
     check_invalid(&setting, "a counter range of first counted 121 blocks, not 120");
+}
+
+/* One record in 25 is spoilt: the point has no time by CUPTI, and tells what was wrong.  The first
+ * record of a trace is that of a flush, which is no launch of ours. */
+static void a_spoilt_record_makes_the_point_invalid(void **state)
+{
+    static const struct {
+        const char *fake, *reason;
+    } cases[] = {
+        {"lost=3", "kernel records: 19 for 20 launches; number 2 is out of order (first)"},
+        {"lost=25", "kernel records: 19 for 20 launches"},
+        {"dropped=3", "kernel records: 19 for 20 launches; 1 dropped"},
+        {"zero=3", "kernel records: 19 for 20 launches; 1 zero"},
+        {"reversed=3", "kernel records: 19 for 20 launches; 1 reversed"},
+        {"sentinel=3", "kernel records: 19 for 20 launches; 1 sentinel"},
+        {"duplicate=3", "kernel records: 20 for 20 launches; 1 duplicate"},
+        {"foreign=3", "kernel records: 19 for 20 launches; 1 foreign"},
+        {"duplicate=1", "kernel records: 20 for 20 launches; 1 duplicate"},
+    };
+    struct setting setting = good;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome outcome;
+
+        setting.fake = cases[i].fake;
+        measure(&outcome, &setting);
+        for (int row = 0; row < 3; row++) {
+            assert_string_equal(outcome.rows[row].status, "invalid");
+            assert_string_equal(outcome.rows[row].reason, cases[i].reason);
+            assert_true(isnan(outcome.rows[row].gpu_us));
+            assert_true(outcome.rows[row].step_us > 0);
+        }
+        forget(&outcome);
+    }
+}
+
+/* CUPTI fails from the second point on: their times are by events, as before, and no column fills
+ * itself from somewhere else. */
+static void a_cupti_that_fails_later_leaves_its_columns_empty(void **state)
+{
+    struct setting setting = good;
+    struct outcome outcome;
+
+    (void)state;
+    setting.later = "cuptiActivityEnable=999,cuptiRangeProfilerEnable=999";
+    measure(&outcome, &setting);
+    assert_timed(&outcome);
+    assert_string_equal(outcome.rows[0].gpu_source, "cupti-activity");
+    assert_string_equal(outcome.rows[0].counter_source, "range-profiler");
+    for (int i = 1; i < 3; i++) {
+        assert_true(isnan(outcome.rows[i].gpu_us) && isnan(outcome.rows[i].busy_sms));
+        assert_null(outcome.rows[i].gpu_source);
+        assert_null(outcome.rows[i].counter_source);
+        assert_non_null(strstr(outcome.rows[i].reason, "gpu_us not measured"));
+    }
+    forget(&outcome);
 }
 
 static int make_folder(void **state)
@@ -499,6 +565,8 @@ int main(void)
         cmocka_unit_test(a_missing_cupti_leaves_the_times_by_events),
         cmocka_unit_test(another_subscriber_leaves_the_times_by_events),
         cmocka_unit_test(records_and_ranges_that_are_not_ours_are_invalid),
+        cmocka_unit_test(a_spoilt_record_makes_the_point_invalid),
+        cmocka_unit_test(a_cupti_that_fails_later_leaves_its_columns_empty),
     };
 
     if (!HAS_RANGES) {

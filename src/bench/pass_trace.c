@@ -45,42 +45,6 @@ static int record_replays(const struct pass_context *context, struct activity_li
     return code;
 }
 
-/* The spans of our launches in order; false when they are not exactly what was
- * launched, with the reason. */
-static bool match_records(const struct pass_context *context, const struct activity_list *list,
-                          struct trace_span *spans, size_t expected, struct text *reason)
-{
-    const struct plan *plan = &context->plan;
-    const struct activity_losses *losses = &list->losses;
-    size_t found = 0;
-
-    if (activity_lost(losses) > 0) {
-        text_addf(
-            reason,
-            "kernel records lost: %llu dropped, %llu zero, %llu reversed, %llu sentinel, %llu overflow",
-            (unsigned long long)losses->dropped, (unsigned long long)losses->zero,
-            (unsigned long long)losses->reversed, (unsigned long long)losses->sentinel,
-            (unsigned long long)losses->overflow);
-        return false;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        const struct activity_record *record = &list->records[i];
-
-        if (strcmp(record->name, "smscope_flush") == 0)
-            continue;
-        if (found == expected ||
-            strcmp(record->name, plan->launch[found % (size_t)plan->count].name) != 0) {
-            text_addf(reason, "foreign kernel record: %.100s is number %zu of %zu expected",
-                      record->name, found + 1, expected);
-            return false;
-        }
-        spans[found++] = (struct trace_span){record->start_ns, record->end_ns};
-    }
-    if (found != expected)
-        text_addf(reason, "%zu kernel records for %zu launches", found, expected);
-    return found == expected;
-}
-
 /* What the device ran with, where it differs from the plan (another compiler,
  * PTX compiled by the driver). */
 static void correct_plan(struct pass_context *context, const struct activity_list *list)
@@ -136,7 +100,7 @@ int pass_trace(struct pass_context *context)
     if (code != FAIL_OK)
         goto out;
     spans = mem_new(expected, sizeof *spans);
-    if (match_records(context, &list, spans, expected, &reason)) {
+    if (trace_match(&list, &context->plan, expected, spans, &reason)) {
         correct_plan(context, &list);
         note_times(context, spans, steps);
         record_metric(context->record, -1, "trace_overhead_pct",

@@ -19,7 +19,8 @@ void activity_free(struct activity_list *list)
 
 uint64_t activity_lost(const struct activity_losses *losses)
 {
-    return losses->dropped + losses->zero + losses->reversed + losses->sentinel + losses->overflow;
+    return losses->dropped + losses->zero + losses->reversed + losses->sentinel +
+           losses->duplicate + losses->foreign + losses->overflow;
 }
 
 #ifdef HAVE_CUPTI
@@ -35,6 +36,10 @@ uint64_t activity_lost(const struct activity_losses *losses)
  */
 typedef CUpti_ActivityKernel7 kernel_record;
 
+/* CUPTI converts the device's clock to that of its time stamps; phases are much further apart than
+ * it may be off. */
+static const uint64_t clock_slack_ns = 1000000;
+
 enum { POOL_BUFFERS = 8, POOL_BYTES = 8 << 20, CUPTI_TAKES_NULL = 27 };
 
 static _Alignas(8) uint8_t pool[POOL_BUFFERS][POOL_BYTES];
@@ -45,6 +50,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct cupti *cupti;
 static struct activity_list collected;
 static size_t record_room;
+static uint64_t phase_start_ns;
 static bool registered, collecting;
 
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *records_max)
@@ -182,8 +188,12 @@ int activity_start(void)
             return cupti_fail((int)result, "cuptiActivityRegisterCallbacks");
         registered = true;
     }
-    /* Reading the count sets it back to zero. */
+    /* What a trace that failed left behind; reading the count sets it back to zero. */
+    (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     (void)cupti->cuptiActivityGetNumDroppedRecords(NULL, 0, &stale);
+    result = cupti->cuptiGetTimestamp(&phase_start_ns);
+    if (result != CUPTI_SUCCESS)
+        return cupti_fail((int)result, "cuptiGetTimestamp");
     set_collecting(true);
     result = cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (result != CUPTI_SUCCESS) {
@@ -202,25 +212,90 @@ static int by_start(const void *a, const void *b)
     return (left->correlation > right->correlation) - (left->correlation < right->correlation);
 }
 
-int activity_stop(struct activity_list *list)
+/* Launches and, within a graph's, nodes. */
+static int by_launch(const void *a, const void *b)
 {
-    CUptiResult disabled = cupti->cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    CUptiResult flushed = cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    size_t dropped = 0;
-    CUptiResult counted = cupti->cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+    const struct activity_record *left = a, *right = b;
 
+    if (left->correlation != right->correlation)
+        return left->correlation < right->correlation ? -1 : 1;
+    if (left->node_id != right->node_id)
+        return left->node_id < right->node_id ? -1 : 1;
+    return by_start(a, b);
+}
+
+static void drop_duplicates(struct activity_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct activity_record *record = &list->records[i];
+        const struct activity_record *last = kept > 0 ? &list->records[kept - 1] : NULL;
+
+        if (last && last->correlation == record->correlation && last->node_id == record->node_id)
+            list->losses.duplicate++;
+        else
+            list->records[kept++] = *record;
+    }
+    list->count = kept;
+}
+
+static void drop_foreign(struct activity_list *list, uint64_t phase_end_ns)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct activity_record *record = &list->records[i];
+
+        if (record->start_ns + clock_slack_ns < phase_start_ns ||
+            record->end_ns > phase_end_ns + clock_slack_ns)
+            list->losses.foreign++;
+        else
+            list->records[kept++] = *record;
+    }
+    list->count = kept;
+}
+
+/* Keeps one record of each launch of the phase, in order of their starts. */
+static void prove(struct activity_list *list, uint64_t phase_end_ns)
+{
+    if (list->count == 0)
+        return;
+    qsort(list->records, list->count, sizeof *list->records, by_launch);
+    drop_duplicates(list);
+    drop_foreign(list, phase_end_ns);
+    qsort(list->records, list->count, sizeof *list->records, by_start);
+}
+
+static void take_collected(struct activity_list *list)
+{
     pthread_mutex_lock(&lock);
     collecting = false;
     *list = collected;
     memset(&collected, 0, sizeof collected);
     record_room = 0;
     pthread_mutex_unlock(&lock);
-    list->losses.dropped = dropped;
-    if (list->count > 0)
-        qsort(list->records, list->count, sizeof *list->records, by_start);
-    if (flushed == CUPTI_SUCCESS && disabled == CUPTI_SUCCESS && counted == CUPTI_SUCCESS)
+}
+
+int activity_stop(struct activity_list *list)
+{
+    uint64_t phase_end_ns = 0;
+    size_t dropped = 0;
+    CUptiResult stamped = cupti->cuptiGetTimestamp(&phase_end_ns);
+    CUptiResult disabled = cupti->cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    CUptiResult flushed = cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    CUptiResult counted = cupti->cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+
+    take_collected(list);
+    if (stamped == CUPTI_SUCCESS && flushed == CUPTI_SUCCESS && disabled == CUPTI_SUCCESS &&
+        counted == CUPTI_SUCCESS) {
+        list->losses.dropped = dropped;
+        prove(list, phase_end_ns);
         return FAIL_OK;
+    }
     activity_free(list);
+    if (stamped != CUPTI_SUCCESS)
+        return cupti_fail((int)stamped, "cuptiGetTimestamp");
     if (disabled != CUPTI_SUCCESS)
         return cupti_fail((int)disabled, "cuptiActivityDisable");
     if (flushed != CUPTI_SUCCESS)

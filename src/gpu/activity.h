@@ -25,11 +25,13 @@ struct activity_record {
 
 /* Records that were not kept, by cause. */
 struct activity_losses {
-    uint64_t dropped;  /* CUPTI's own count, for want of buffers */
-    uint64_t zero;     /* start or end 0: no time was taken, or the kernel had not ended */
-    uint64_t reversed; /* end <= start */
-    uint64_t sentinel; /* >= 2^63 */
-    uint64_t overflow; /* more than ACTIVITY_RECORDS_MAX */
+    uint64_t dropped;   /* CUPTI's own count, for want of buffers */
+    uint64_t zero;      /* start or end 0: no time was taken, or the kernel had not ended */
+    uint64_t reversed;  /* end <= start */
+    uint64_t sentinel;  /* >= 2^63 */
+    uint64_t duplicate; /* of the same launch of the same graph node */
+    uint64_t foreign;   /* not within the phase from start to stop */
+    uint64_t overflow;  /* more than ACTIVITY_RECORDS_MAX */
 };
 
 struct activity_list {
@@ -40,7 +42,8 @@ struct activity_list {
     struct activity_losses losses;
 };
 
-/* FAIL_ENV with cause and remedy when CUPTI is missing, too old or taken by another subscriber. */
+/* The device is to be idle.  FAIL_ENV with cause and remedy when CUPTI is missing, too old or taken
+ * by another subscriber. */
 int activity_start(void);
 /*
  * Synchronise the device before.  Flushes by force, switches off and hands over the records since

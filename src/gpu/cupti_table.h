@@ -20,6 +20,7 @@
 #define CUPTI_ACTIVITY_FUNCTIONS(X)   \
     X(cuptiGetVersion)                \
     X(cuptiGetResultString)           \
+    X(cuptiGetTimestamp)              \
     X(cuptiActivityRegisterCallbacks) \
     X(cuptiActivityEnable)            \
     X(cuptiActivityDisable)           \
