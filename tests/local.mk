@@ -14,6 +14,7 @@ C_TESTS = \
 	tests/test_ini \
 	tests/test_occupancy \
 	tests/test_options \
+	tests/test_order \
 	tests/test_parallel \
 	tests/test_pass_model \
 	tests/test_plan \

@@ -1,6 +1,8 @@
 libsmscope_a_SOURCES += \
 	src/bench/measure.c \
 	src/bench/measure.h \
+	src/bench/order.c \
+	src/bench/order.h \
 	src/bench/pass.h \
 	src/bench/pass_launches.c \
 	src/bench/pass_model.c \

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "bench/measure.h"
+#include "bench/order.h"
 #include "bench/resume.h"
 #include "bench/settings.h"
 #include "bench/target.h"
@@ -183,20 +184,27 @@ static int one_point(struct worker *worker, size_t ord)
     return code;
 }
 
+/* Unless it is in the file already. */
+static int next_point(struct worker *worker, size_t ord)
+{
+    enum store_status status;
+    int code = store_get_status(worker->store, ord, &status);
+
+    if (code == FAIL_OK && (status == STORE_PENDING || status == STORE_RUNNING))
+        code = one_point(worker, ord);
+    return code == FAIL_OK && is_lost(worker) ? FAIL_DEVICE : code;
+}
+
 static int all_points(struct worker *worker)
 {
-    for (size_t ord = 0; ord < worker->sweep->points->count && !stop_wanted; ord++) {
-        enum store_status status;
-        int code = store_get_status(worker->store, ord, &status);
+    const struct sweep *sweep = worker->sweep;
+    size_t *order = order_make(sweep->points, sweep->seed);
+    int code = FAIL_OK;
 
-        if (code == FAIL_OK && (status == STORE_PENDING || status == STORE_RUNNING))
-            code = one_point(worker, ord);
-        if (code != FAIL_OK)
-            return code;
-        if (is_lost(worker))
-            return FAIL_DEVICE;
-    }
-    return FAIL_OK;
+    for (size_t i = 0; code == FAIL_OK && i < sweep->points->count && !stop_wanted; i++)
+        code = next_point(worker, order[i]);
+    free(order);
+    return code;
 }
 
 static int open_store(struct worker *worker, bool resume, bool *keep)
