@@ -173,7 +173,10 @@ int cmd_export(int argc, char **argv)
     if (code != FAIL_OK || help)
         goto out;
     log_set_quiet(o.quiet);
-    code = store_read(&file, path);
+    if (o.output && store_is_run(o.output))
+        code = fail_set(FAIL_USAGE, "%s is a run file; export does not replace one", o.output);
+    if (code == FAIL_OK)
+        code = store_read(&file, path);
     if (code == FAIL_OK)
         code = select_points(&file, o.axes.items, o.axes.count);
     if (code == FAIL_OK && o.meta)

@@ -139,6 +139,9 @@ void store_close(struct store *store); /* NULL allowed */
 
 /* ---- reading ---- */
 
+/* Whether a run file, of whatever version, stands at path: text must not be written over it. */
+bool store_is_run(const char *path);
+
 struct store_point_read {
     int64_t ord;
     char *key, *section;

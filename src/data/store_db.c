@@ -3,6 +3,7 @@
 #include "base/fail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,6 +40,24 @@ static uint32_t big_endian(const unsigned char *bytes)
 }
 
 /* Offsets as in "Database File Format", section 1.3, of SQLite's documentation. */
+enum { HEAD_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
+
+static bool is_run_head(const unsigned char *head, ssize_t length)
+{
+    return length >= HEAD_BYTES && memcmp(head, "SQLite format 3", 16) == 0 &&
+           big_endian(head + APPLICATION_AT) == STORE_APPLICATION_ID;
+}
+
+bool store_is_run(const char *path)
+{
+    unsigned char head[HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool is_run = fd >= 0 && is_run_head(head, pread(fd, head, sizeof head, 0));
+    if (fd >= 0)
+        close(fd);
+    return is_run;
+}
+
 int store_db_probe(int fd, const char *path, bool *empty)
 {
     struct stat info;
@@ -47,14 +66,13 @@ int store_db_probe(int fd, const char *path, bool *empty)
     *empty = info.st_size == 0;
     if (*empty)
         return FAIL_OK;
-    unsigned char head[100];
+    unsigned char head[HEAD_BYTES];
     ssize_t got = pread(fd, head, sizeof head, 0);
     if (got < 0)
         return fail_set(FAIL_DATA, "cannot read %s: %s", path, strerror(errno));
-    if (got < (ssize_t)sizeof head || memcmp(head, "SQLite format 3", 16) != 0 ||
-        big_endian(head + 68) != STORE_APPLICATION_ID)
+    if (!is_run_head(head, got))
         return fail_set(FAIL_DATA, "%s is not a run file of smscope", path);
-    uint32_t version = big_endian(head + 60);
+    uint32_t version = big_endian(head + VERSION_AT);
     if (version > STORE_VERSION)
         return fail_set(FAIL_DATA,
                         "%s was written by a newer smscope (format %u, this one reads up to %d)",
