@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,13 +38,21 @@ static void print_help(FILE *out)
 /* Exit code of a command's result; its message, if it has one, on stderr. */
 static int finish(int result)
 {
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+
+    if (result >= 0 && !written)
+        result = fail_set(FAIL_DATA, "standard output: %s", strerror(errno));
     if (result < 0)
         fprintf(stderr, "smscope: %s\n", fail_text());
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "smscope: standard output: %s\n", strerror(errno));
-        return fail_exit_code(FAIL_DATA);
-    }
     return result < 0 ? fail_exit_code(result) : result;
+}
+
+static int run(int argc, char **argv)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(argv[0], commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    return fail_set(FAIL_USAGE, "no such command: '%s' (smscope --help lists them)", argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -52,6 +61,8 @@ int main(int argc, char **argv)
         print_help(stderr);
         return fail_exit_code(FAIL_USAGE);
     }
+    if (strcmp(argv[1], "help") == 0 && argc == 3)
+        return finish(run(2, (char *[]){argv[2], (char[]){"--help"}, NULL}));
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help(stdout);
@@ -61,9 +72,5 @@ int main(int argc, char **argv)
         printf("smscope %s\n", PACKAGE_VERSION);
         return finish(FAIL_OK);
     }
-    for (size_t i = 0; i < command_count; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return finish(commands[i].run(argc - 1, argv + 1));
-    return finish(
-        fail_set(FAIL_USAGE, "no such command: '%s' (smscope --help lists them)", argv[1]));
+    return finish(run(argc - 1, argv + 1));
 }

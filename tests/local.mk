@@ -50,6 +50,7 @@ SCRIPT_TESTS = \
 	tests/cli_child.test \
 	tests/cli_doctor.test \
 	tests/cli_export.test \
+	tests/cli_input.test \
 	tests/cli_odd.test \
 	tests/cli_plot.test \
 	tests/cli_resume.test \

@@ -140,7 +140,7 @@ static void test_order(void **state)
     datadir_set(two);
     setenv("SMSCOPE_DATADIR", at("one"), 1);
     assert_int_equal(datadir_find(&path, "workloads", "only-one", ".ini"), FAIL_USAGE);
-    text_addf(&message, "there is no 'only-one.ini' in %s/two/workloads", tree);
+    text_addf(&message, "there is no 'only-one.ini' in %s/two/workloads; it holds w", tree);
     assert_string_equal(fail_text(), message.bytes);
     text_free(&message);
     text_free(&path);

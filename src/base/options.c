@@ -26,6 +26,8 @@ static void append(struct option_list *list, const char *item)
 
 static int store_value(const struct option *option, const char *shown, const char *value)
 {
+    if ((option->kind == OPTION_TEXT || option->kind == OPTION_LIST) && *value == '\0')
+        return fail_set(FAIL_USAGE, "%s needs a value (%s), not ''", shown, option->operand);
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)option->target = true;

@@ -3,8 +3,8 @@
  *
  * Options may stand before, between or after operands; "--" ends them.  Long options take
  * "--name VALUE" or "--name=VALUE"; short ones "-n VALUE" or "-nVALUE", and flags may share a dash.
- * --help and -h are always known.  Unknown options, missing or unwanted values and repeated single
- * options are FAIL_USAGE with one line.
+ * --help and -h are always known.  Unknown options, missing, empty or unwanted values and repeated
+ * single options are FAIL_USAGE with one line.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H

@@ -31,6 +31,8 @@ static int open_gpu(struct target *target, int64_t ordinal, uint64_t seed)
 
     target->rig = mem_new(1, sizeof *target->rig);
     code = rig_open(target->rig, (int)ordinal, seed);
+    if (code == FAIL_ENV)
+        return fail_set(FAIL_ENV, "%s; or use -d " SWEEP_MODEL_PREFIX "NAME", fail_text());
     if (code != FAIL_OK)
         return code;
     target->spec = target->rig->device.spec;
@@ -66,18 +68,39 @@ static void close_gpu(struct target *target)
 }
 #endif
 
-int target_open(struct target *target, const char *name, uint64_t seed)
+static const char *model_name(const char *device)
 {
     size_t prefix = strlen(SWEEP_MODEL_PREFIX);
+
+    return strncmp(device, SWEEP_MODEL_PREFIX, prefix) == 0 ? device + prefix : NULL;
+}
+
+static int read_model(struct gpuspec *spec, const char *name, struct text *text)
+{
+    int code = gpuspec_read(spec, name, text);
+
+    return code == FAIL_OK ? gpuspec_check_model(spec) : code;
+}
+
+int target_check_name(const char *name)
+{
+    struct gpuspec spec;
+    int64_t ordinal;
+
+    return model_name(name) ? read_model(&spec, model_name(name), NULL)
+                            : parse_ordinal(name, &ordinal);
+}
+
+int target_open(struct target *target, const char *name, uint64_t seed)
+{
     int64_t ordinal;
     int code;
 
     *target = (struct target){.spec_text = TEXT_INIT, .label = TEXT_INIT};
     target->uuid = target->driver = target->cuda = "";
-    if (strncmp(name, SWEEP_MODEL_PREFIX, prefix) == 0) {
+    if (model_name(name)) {
         text_add(&target->label, name);
-        code = gpuspec_read(&target->spec, name + prefix, &target->spec_text);
-        return code == FAIL_OK ? gpuspec_check_model(&target->spec) : code;
+        return read_model(&target->spec, model_name(name), &target->spec_text);
     }
     code = parse_ordinal(name, &ordinal);
     return code == FAIL_OK ? open_gpu(target, ordinal, seed) : code;

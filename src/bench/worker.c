@@ -74,6 +74,10 @@ static void default_path(const struct worker *worker, struct text *path)
     }
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     text_addf(path, "smscope-%s-%s.db", label.bytes, stamp);
+    for (int n = 2; access(path->bytes, F_OK) == 0; n++) { /* two in a second */
+        text_clear(path);
+        text_addf(path, "smscope-%s-%s-%d.db", label.bytes, stamp, n);
+    }
     text_free(&label);
 }
 
@@ -118,7 +122,7 @@ static bool is_current(const struct worker *worker, const struct store_file *fil
            file->run.seed == (int64_t)worker->sweep->seed &&
            file->count == worker->sweep->points->count;
     for (size_t i = 0; same && i < file->count; i++)
-        same = file->points[i].status == STORE_OK &&
+        same = (file->points[i].status == STORE_OK || file->points[i].status == STORE_SKIPPED) &&
                strcmp(file->points[i].key, worker->sweep->points->points[i].key) == 0;
     return same;
 }

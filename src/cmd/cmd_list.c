@@ -81,8 +81,9 @@ static int list_devices(struct table **result)
     size_t count = 0;
     int code;
 
-    add_gpus(table);
     code = datadir_list("devices", ".ini", &names, &count);
+    if (code == FAIL_OK)
+        add_gpus(table);
     for (size_t i = 0; i < count; i++) {
         struct gpuspec spec;
         struct text label = TEXT_INIT;
@@ -169,17 +170,26 @@ static struct table *list_axes(void)
     return table;
 }
 
+static void add_columns(struct table *table, const char *row, const struct row_column *columns,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        table_row(table);
+        table_word(table, 0, row);
+        table_word(table, 1, columns[i].column.name);
+        table_word(table, 2, columns[i].derivation);
+    }
+}
+
 static struct table *list_columns(void)
 {
-    static const struct table_column columns[] = {{"column", NULL, TABLE_WORD, 0},
+    static const struct table_column columns[] = {{"row", NULL, TABLE_WORD, 0},
+                                                  {"column", NULL, TABLE_WORD, 0},
                                                   {"derivation", NULL, TABLE_WORD, 0}};
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
 
-    for (size_t i = 0; i < row_column_count; i++) {
-        table_row(table);
-        table_word(table, 0, row_columns[i].column.name);
-        table_word(table, 1, row_columns[i].derivation);
-    }
+    add_columns(table, "point", row_columns, row_column_count);
+    add_columns(table, "launch", row_launch_columns, row_launch_column_count);
     return table;
 }
 

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/log.h"
@@ -9,6 +11,7 @@
 #include "base/options.h"
 #include "bench/resume.h"
 #include "bench/sweep.h"
+#include "bench/target.h"
 #include "cmd/cmd.h"
 #include "cmd/findings.h"
 #include "data/datadir.h"
@@ -82,6 +85,15 @@ static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
     return FAIL_OK;
 }
 
+/* The findings would go over the run. */
+static bool is_stdout(const char *path)
+{
+    struct stat named, out;
+
+    return stat(path, &named) == 0 && fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(out.st_mode) &&
+           named.st_dev == out.st_dev && named.st_ino == out.st_ino;
+}
+
 static int check_options(const struct sweep_options *o)
 {
     if (o->samples < 6 || o->samples > 100000)
@@ -97,6 +109,8 @@ static int check_options(const struct sweep_options *o)
         return fail_set(FAIL_USAGE, "--if-changed needs -o RUN.db");
     if (o->resume && !o->output)
         return fail_set(FAIL_USAGE, "--resume needs the run file: sweep --resume RUN.db");
+    if (o->output && is_stdout(o->output))
+        return fail_set(FAIL_USAGE, "%s is standard output, where the findings go", o->output);
     if (o->resume && o->if_changed)
         return fail_set(FAIL_USAGE, "--resume and --if-changed exclude each other");
     return FAIL_OK;
@@ -258,6 +272,8 @@ static int prepare_and_run(const struct sweep_options *o, const struct workload 
     if (o->output)
         text_add(&sweep.path, o->output);
     code = look_at_output(o, &sweep, &resume);
+    if (code == FAIL_OK)
+        code = target_check_name(sweep.device);
     if (code == FAIL_OK)
         code = o->dry_run ? dry_run(&sweep, &resume) : run(&sweep);
     text_free(&sweep.command);

@@ -78,6 +78,24 @@ static bool ends_in(const char *name, const char *suffix)
     return length >= tail && strcmp(name + length - tail, suffix) == 0;
 }
 
+static int refuse_name(const char *root, const char *kind, const char *name, const char *suffix)
+{
+    struct text known = TEXT_INIT;
+    char **names = NULL;
+    size_t count = 0;
+    int code = datadir_list(kind, suffix, &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        text_addf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
+        free(names[i]);
+    }
+    free(names);
+    if (code == FAIL_OK)
+        code = fail_set(FAIL_USAGE, "there is no '%s%s' in %s/%s; it holds %s", name, suffix, root,
+                        kind, count > 0 ? known.bytes : "none");
+    text_free(&known);
+    return code;
+}
+
 int datadir_find(struct text *path, const char *kind, const char *name, const char *suffix)
 {
     text_clear(path);
@@ -92,8 +110,7 @@ int datadir_find(struct text *path, const char *kind, const char *name, const ch
     if (code == FAIL_OK) {
         text_addf(path, "%s/%s/%s%s", root.bytes, kind, name, suffix);
         if (access(path->bytes, F_OK) != 0)
-            code =
-                fail_set(FAIL_USAGE, "there is no '%s%s' in %s/%s", name, suffix, root.bytes, kind);
+            code = refuse_name(root.bytes, kind, name, suffix);
     }
     text_free(&root);
     return code;

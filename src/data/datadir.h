@@ -15,8 +15,8 @@ void datadir_set(const char *folder);
 /*
  * Path of a data file: kind is "devices", "workloads" or "plots", name "rtx-pro-6000", suffix
  * ".ini".  A name that holds '/' or ends in suffix is a path and is taken as it is.  FAIL_USAGE
- * when there is no such file, naming the folder searched; FAIL_ENV when there is no data folder at
- * all, naming the ways to give one.
+ * when there is no such file, naming the folder and what it holds; FAIL_ENV when there is no data
+ * folder at all, naming the ways to give one.
  */
 int datadir_find(struct text *path, const char *kind, const char *name, const char *suffix);
 

@@ -37,14 +37,13 @@ static const char *reason_for(cudaError_t code)
     int version = 0;
 
     if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0)
-        return "there is no NVIDIA driver (libcuda.so.1); install one, or use -d model:NAME";
+        return "there is no NVIDIA driver (libcuda.so.1); install one";
     switch (code) {
     case cudaSuccess:
     case cudaErrorNoDevice:
-        return "the NVIDIA driver shows no GPU (nvidia-smi; CUDA_VISIBLE_DEVICES; containers: --gpus all); or use "
-               "-d model:NAME";
+        return "the NVIDIA driver shows no GPU (nvidia-smi; CUDA_VISIBLE_DEVICES; containers: --gpus all)";
     case cudaErrorInsufficientDriver:
-        return "the NVIDIA driver is older than this program's CUDA runtime; update the driver, or use -d model:NAME";
+        return "the NVIDIA driver is older than this program's CUDA runtime; update the driver";
     case cudaErrorCompatNotSupportedOnDevice:
     case cudaErrorSystemDriverMismatch:
         return "libcuda and the kernel's NVIDIA driver do not match; reboot after a driver update, take compat folders "
