@@ -51,6 +51,7 @@ SCRIPT_TESTS = \
 	tests/cli_doctor.test \
 	tests/cli_export.test \
 	tests/cli_input.test \
+	tests/cli_locale.test \
 	tests/cli_odd.test \
 	tests/cli_plot.test \
 	tests/cli_resume.test \
@@ -64,7 +65,7 @@ SCRIPT_TESTS = \
 LDADD = libsmscope.a $(SMSCOPE_LIBS) $(CMOCKA_LIBS)
 tests_test_broken_SOURCES = tests/test_broken.c tests/broken.c tests/broken.h
 tests_test_reference_SOURCES = tests/test_reference.c tests/textbook.c tests/textbook.h
-FAKES =
+FAKES = tests/fake_locale.so
 if HAVE_CMOCKA
 check_PROGRAMS += $(C_TESTS)
 TESTS += $(C_TESTS)
@@ -87,8 +88,11 @@ endif
 # They are opened by their path, tests/fake_NAME.so in the build folder.
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)
-EXTRA_DIST += tests/fake_cupti.c tests/fake_nvml.c
+EXTRA_DIST += tests/fake_cupti.c tests/fake_locale.c tests/fake_nvml.c
 tests/fake_cupti.so tests/fake_cupti_old.so: tests/fake_cupti.h config.h
+# goes into gnuplot too, so without what --enable-sanitize adds
+tests/fake_locale.so: tests/fake_locale.c
+	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) -fPIC -shared -o $@ $<
 tests/fake_%_old.so: tests/fake_%.c
 	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(COMPILE) -DFAKE_OLD -fPIC -shared -o $@ $<
 tests/fake_%.so: tests/fake_%.c
