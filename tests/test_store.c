@@ -804,35 +804,127 @@ static void test_not_to_be_read(void **state)
     text_free(&whole);
 }
 
-/* Whatever byte is wrong: the file is read, or refused with one line; never changed, never a crash.
- */
+/* Everything that a reader gets, as text. */
+static void describe(const struct store_file *file, struct text *out)
+{
+    const struct store_run *run = &file->run;
+    text_clear(out);
+    text_addf(out, "%lld %s %s %s %lld %s %s %s %s %s %lld %s %s %s %s\n", (long long)run->id,
+              run->started_at, run->command, run->workload, (long long)run->seed, run->version,
+              run->kernels_hash, run->device, run->uuid, run->cc, (long long)run->sm_count,
+              run->driver, run->cuda, run->cupti, run->spec);
+    for (size_t i = 0; i < file->metric_count; i++)
+        text_addf(out, "%s %a %s\n", file->metrics[i].name, file->metrics[i].value,
+                  file->metrics[i].source);
+    for (size_t p = 0; p < file->count; p++) {
+        const struct store_point_read *point = &file->points[p];
+        text_addf(out, "%lld %s %s %a %a %s %s %a %a", (long long)point->ord, point->key,
+                  point->section, point->layers, point->rest_us, store_status_name(point->status),
+                  point->reason ? point->reason : "-", point->rel_error, point->lse_error);
+        for (int id = 0; id < AXIS_COUNT && point->status == STORE_OK; id++)
+            text_addf(out, " %s", point->axis[id] ? point->axis[id] : "-");
+        for (size_t i = 0; i < point->launch_count; i++) {
+            const struct store_launch *l = &point->launches[i];
+            text_addf(out, "\n %lld %lld %s %s %ux%ux%u %ux%ux%u %lld %lld %lld %lld %llu %llu",
+                      (long long)l->ord, (long long)l->count, l->role, l->name, l->grid[0],
+                      l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                      (long long)l->registers, (long long)l->smem_static_bytes,
+                      (long long)l->smem_dynamic_bytes, (long long)l->resident_blocks,
+                      (unsigned long long)l->bytes, (unsigned long long)l->flops);
+        }
+        for (size_t i = 0; i < point->sample_count; i++)
+            text_addf(out, "\n %a %lld", point->samples[i].ns, (long long)point->samples[i].steps);
+        for (size_t i = 0; i < point->metric_count; i++)
+            text_addf(out, "\n %lld %s %a %s", (long long)point->metrics[i].launch_ord,
+                      point->metrics[i].name, point->metrics[i].value, point->metrics[i].source);
+        text_add(out, "\n");
+    }
+}
+
+/* Whatever byte is wrong: the file is refused with one line, or what it says is not affected; it is
+ * never changed, and never a crash. */
 static void test_flipped_bytes(void **state)
 {
     (void)state;
     struct store *store;
+    struct store_file file;
     struct store_result result = some_result();
     assert_int_equal(create(&store, path), FAIL_OK);
     assert_int_equal(store_finish_point(store, 0, &result), FAIL_OK);
+    assert_int_equal(store_put_run_metric(store, "read_roof_gb_per_s", 4400, "event"), FAIL_OK);
     store_close(store);
-    struct text whole = bytes_of(path);
+    struct text whole = bytes_of(path), before = TEXT_INIT, after = TEXT_INIT;
     size_t refused = 0;
-    for (size_t i = 0; i < whole.length; i += i < 100 ? 1 : 61) {
-        struct store_file file;
+    assert_int_equal(store_read(&file, path), FAIL_OK);
+    describe(&file, &before);
+    store_file_free(&file);
+    for (size_t i = 0; i < whole.length; i += i < 100 ? 1 : 13) {
         struct text flipped = TEXT_INIT;
         text_add_bytes(&flipped, whole.bytes, whole.length);
-        flipped.bytes[i] = (char)~flipped.bytes[i];
+        flipped.bytes[i] = (char)(flipped.bytes[i] ^ 1 << i % 8);
         put_bytes("flipped.db", flipped.bytes, flipped.length);
         int rc = store_read(&file, "flipped.db");
         if (rc != FAIL_OK) {
             assert_int_equal(rc, FAIL_DATA);
             assert_said("flipped.db");
             refused++;
+        } else {
+            describe(&file, &after);
+            assert_string_equal(after.bytes, before.bytes);
         }
         store_file_free(&file);
         assert_bytes("flipped.db", &flipped);
         text_free(&flipped);
     }
     assert_true(refused > 40);
+    text_free(&whole);
+    text_free(&before);
+    text_free(&after);
+}
+
+static void execute(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Each would be a sound file with another number in it. */
+static void test_seals(void **state)
+{
+    (void)state;
+    static const char *const deeds[][2] = {
+        {"UPDATE sample SET ns = ns + 0.25 WHERE ord = 1", "point kernel=simt batch=auto is not"},
+        {"UPDATE metric SET value = 1.25 WHERE launch IS NULL AND point = 1", "point kernel=simt"},
+        {"UPDATE metric SET name = 'gpu_ut' WHERE launch = 1", "point kernel=simt"},
+        {"UPDATE launch SET regs = 97 WHERE ord = 0", "point kernel=simt"},
+        {"UPDATE point SET batch = 5 WHERE ord = 0", "point kernel=simt"},
+        {"UPDATE point SET rel_error = 0 WHERE ord = 0", "point kernel=simt"},
+        {"UPDATE point SET status = 'invalid' WHERE ord = 0", "point kernel=simt"},
+        {"UPDATE point SET layers = 1 WHERE ord = 2", "the run is not"}, /* one that is pending */
+        {"UPDATE run SET seed = 2", "the run is not"},
+        {"UPDATE metric SET value = 4401 WHERE name = 'read_roof_gb_per_s'", "the run is not"},
+        {"DELETE FROM sample WHERE ord = 2", "point kernel=simt"},
+        {"DELETE FROM metric WHERE name = 'seal' AND point = 1", "point kernel=simt"},
+    };
+    struct store *store;
+    struct store_file file;
+    struct store_result result = some_result();
+    assert_int_equal(create(&store, path), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 0, &result), FAIL_OK);
+    assert_int_equal(store_put_run_metric(store, "read_roof_gb_per_s", 4400, "event"), FAIL_OK);
+    store_close(store);
+    struct text whole = bytes_of(path);
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
+        put_bytes("deed.db", whole.bytes, whole.length);
+        execute("deed.db", deeds[i][0]);
+        assert_unreadable("deed.db", deeds[i][1]);
+    }
+    execute(path, "DELETE FROM metric WHERE name = 'seal'"); /* a file of an older smscope */
+    assert_int_equal(store_read(&file, path), FAIL_OK);
+    assert_int_equal(file.metric_count, 1);
+    store_file_free(&file);
     text_free(&whole);
 }
 
@@ -890,6 +982,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_to_be_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_flipped_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_seals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_hands, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

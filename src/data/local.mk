@@ -22,5 +22,6 @@ libsmscope_a_SOURCES += \
 	src/data/store_read.c \
 	src/data/store_result.c \
 	src/data/store_rows.c \
+	src/data/store_seal.c \
 	src/data/workload.c \
 	src/data/workload.h

@@ -152,10 +152,11 @@ static int fill_new(struct store *store, const struct store_run *run,
     if (rc == FAIL_OK)
         rc = insert_run(store, run);
     for (size_t i = 0; i < run->setting_count && rc == FAIL_OK; i++)
-        rc = store_put_run_metric(store, run->settings[i].name, run->settings[i].value,
-                                  run->settings[i].source);
+        rc = store_insert_run_metric(store, &run->settings[i]);
     if (rc == FAIL_OK)
         rc = store_insert_points(store, points, 0);
+    if (rc == FAIL_OK)
+        rc = store_seal_run(store);
     return store_end(store, rc);
 }
 

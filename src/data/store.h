@@ -13,7 +13,7 @@
  *   launch  a row for each distinct launch of a step, with `count`, how often a step makes it
  *   sample  nanoseconds of one step: the mean over the `steps` steps of one timed replay
  *   metric  name = the CSV column or the CUPTI metric; launch NULL: of the point, point NULL too:
- *           of the run
+ *           of the run.  "seal" (store_seal.c) is the file's own and not handed out
  */
 #ifndef DATA_STORE_H
 #define DATA_STORE_H

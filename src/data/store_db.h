@@ -50,6 +50,14 @@ int store_insert_points(struct store *store, const struct point_list *points, si
  */
 int store_check_place(struct store *store);
 
+/* Within a transaction, without sealing. */
+int store_insert_run_metric(struct store *store, const struct store_metric *metric);
+
+/* To be called last within the transaction that changes what they seal. */
+int store_seal_run(struct store *store);
+int store_seal_point(struct store *store, int64_t point);
+int store_check_seals(sqlite3 *db, const char *path);
+
 /*
  * Runs one statement; types has a letter for each value bound: i int64_t, t const char * (NULL:
  * null), r double (NaN: null).

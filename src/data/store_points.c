@@ -106,6 +106,8 @@ static int add_points(struct store *store, const struct point_list *points, size
                            " workload = CASE WHEN instr(workload, ?2) > 0 THEN workload"
                            " ELSE workload || char(10) || ?2 END",
                            "tt", command, workload);
+    if (rc == FAIL_OK)
+        rc = store_seal_run(store);
     return rc;
 }
 

@@ -44,13 +44,14 @@ int store_begin_point(struct store *store, size_t ord)
 
 static int delete_result(struct store *store, int64_t id)
 {
-    static const char *const tables[] = {"metric", "sample", "launch"};
+    static const char *const deletes[] = {
+        "DELETE FROM metric WHERE ifnull(point, 0) = ?", /* as the index has it */
+        "DELETE FROM sample WHERE point = ?",
+        "DELETE FROM launch WHERE point = ?",
+    };
     int rc = FAIL_OK;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == FAIL_OK; i++) {
-        char sql[64];
-        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE point = ?", tables[i]);
-        rc = store_execute(store, sql, "i", id);
-    }
+    for (size_t i = 0; i < sizeof deletes / sizeof *deletes && rc == FAIL_OK; i++)
+        rc = store_execute(store, deletes[i], "i", id);
     return rc;
 }
 
@@ -152,6 +153,8 @@ static int write_result(struct store *store, size_t ord, const struct store_resu
         rc = insert_samples(store, id, result);
     if (rc == FAIL_OK)
         rc = insert_metrics(store, id, result, launch_ids);
+    if (rc == FAIL_OK)
+        rc = store_seal_point(store, id);
     return rc;
 }
 
@@ -168,8 +171,21 @@ int store_finish_point(struct store *store, size_t ord, const struct store_resul
     return rc;
 }
 
-int store_put_run_metric(struct store *store, const char *name, double value, const char *source)
+int store_insert_run_metric(struct store *store, const struct store_metric *metric)
 {
     return store_execute(store, "INSERT OR REPLACE INTO metric VALUES(NULL, NULL, ?, ?, ?)", "trt",
-                         name, value, source);
+                         metric->name, metric->value, metric->source);
+}
+
+int store_put_run_metric(struct store *store, const char *name, double value, const char *source)
+{
+    const struct store_metric metric = {
+        .launch_ord = -1, .name = name, .value = value, .source = source};
+    int rc = store_check_place(store);
+    if (rc == FAIL_OK)
+        rc = store_begin(store);
+    if (rc != FAIL_OK)
+        return rc;
+    rc = store_insert_run_metric(store, &metric);
+    return store_end(store, rc == FAIL_OK ? store_seal_run(store) : rc);
 }

@@ -214,7 +214,9 @@ int store_read_rows(sqlite3 *db, const char *path, struct store_file *file)
         rc = read_rows(db, path,
                        "SELECT p.ord, l.ord, m.name, m.value, m.source FROM metric m"
                        " LEFT JOIN point p ON p.id = m.point LEFT JOIN launch l ON l.id = m.launch"
-                       " ORDER BY p.ord, l.ord, m.rowid",
+                       " WHERE m.name <> 'seal' ORDER BY p.ord, l.ord, m.rowid",
                        read_metric, file);
+    if (rc == FAIL_OK)
+        rc = store_check_seals(db, path);
     return rc;
 }
