@@ -727,6 +727,39 @@ static void test_read_only_folder(void **state)
         assert_int_equal(code, 0);
 }
 
+/* Rows that SQLite stepped over in search of others, in all statements of all files. */
+static int scanned;
+
+static int count_scans(unsigned reason, void *user, void *statement, void *took)
+{
+    (void)reason, (void)user, (void)took;
+    scanned += sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
+    return 0;
+}
+
+static int watch_file(sqlite3 *db)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, count_scans, NULL);
+}
+
+/* Whatever the run holds: a point costs the same at its end as at its start. */
+static void test_a_point_is_written_without_a_scan(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct store_result result = some_result();
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))watch_file), SQLITE_OK);
+    assert_int_equal(create(&store, "run.db"), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 0, &result), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 1, &result), FAIL_OK);
+    scanned = 0;
+    assert_int_equal(store_begin_point(store, 2), FAIL_OK);
+    assert_int_equal(store_finish_point(store, 2, &result), FAIL_OK);
+    assert_int_equal(scanned, 0);
+    store_close(store);
+    sqlite3_reset_auto_extension();
+}
+
 static int with_a_full_disk(void)
 {
     struct store *store;
@@ -969,6 +1002,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names_that_sqlite_would_read_its_own_way, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_result_replaces_the_one_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_point_is_written_without_a_scan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_settings_are_written_with_the_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_points_are_added_behind_those_there, set_up,
                                         tear_down),
