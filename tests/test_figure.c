@@ -7,9 +7,10 @@
 #include "report/figure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST = 8 };
+enum { MOST = 30 };
 
 /* Rows as row_from_file() would make them, typed in by hand. */
 struct made {
@@ -109,6 +110,28 @@ static void test_panels_and_lines_are_named(void **state)
            "topk=1024\tsimt\tsimt\t1\t1\t0\t63.5\n");
 }
 
+/* In the order they stand: by topk. */
+static void test_panels_beyond_the_page_are_left_out(void **state)
+{
+    struct made made = {.count = 0};
+    struct text tsv = TEXT_INIT;
+    char keys[MOST][32];
+    size_t modelled;
+
+    (void)state;
+    for (int i = 0; i < MOST; i++) {
+        snprintf(keys[i], sizeof keys[i], "kernel=mma topk=%d", MOST - i);
+        add(&made, "mma", keys[i], 1, 1)->kv_reread_x = 2;
+        made.rows[i].topk = MOST - i;
+    }
+    assert_int_equal(figure_data(&figure_list[4], made.rows, made.count, &tsv, &modelled),
+                     FIGURE_PANELS);
+    assert_non_null(strstr(tsv.bytes, "\ntopk=1\t"));
+    assert_non_null(strstr(tsv.bytes, "\ntopk=24\t"));
+    assert_null(strstr(tsv.bytes, "\ntopk=25\t"));
+    text_free(&tsv);
+}
+
 static void test_unfit_points_are_left_out(void **state)
 {
     struct made made = {.count = 0};
@@ -167,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_throughput_takes_smallest_that_holds),
         cmocka_unit_test(test_batch_figures_take_one_call),
         cmocka_unit_test(test_panels_and_lines_are_named),
+        cmocka_unit_test(test_panels_beyond_the_page_are_left_out),
         cmocka_unit_test(test_unfit_points_are_left_out),
         cmocka_unit_test(test_names_cannot_break_the_data),
         cmocka_unit_test(test_modelled_points_are_counted),

@@ -10,7 +10,8 @@
  * The data have the columns panel, line, kernel, concurrency, batch, group, then those of the
  * figure, named as in the CSV; NaN stands for a missing number.  A panel is a topk and the other
  * axes in which the points differ ("topk=512,heads=16"), a line a kernel and the nsplit or variant
- * asked for; names hold no blanks.  group counts the distinct values of the x axis from 0.
+ * asked for; names hold no blanks.  Panels beyond the first FIGURE_PANELS are left out, with a
+ * warning.  group counts the distinct values of the x axis from 0.
  * Each line has one point an x: for throughput, the smallest batch that holds the concurrency, the
  * largest there is if none does; for figures against batch, the point whose concurrency is the
  * batch, else one of a single call, else of the smallest concurrency.
@@ -29,7 +30,7 @@ struct figure_column {
     size_t offset; /* of a double in struct row; missing when it is NaN */
 };
 
-enum { FIGURE_COLUMNS = 3 };
+enum { FIGURE_COLUMNS = 3, FIGURE_PANELS = 24 };
 
 struct figure {
     const char *name;    /* "throughput": plots/throughput.gp, throughput.svg, throughput.png */

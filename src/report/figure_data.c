@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 /* One point of a figure, and what decides its place. */
@@ -189,6 +190,31 @@ static int compare_picks(const void *left, const void *right)
     return order == 0 ? compare_numbers(a->row->point->ord, b->row->point->ord) : order;
 }
 
+static void free_names(struct pick *picks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(picks[i].panel);
+        free(picks[i].line);
+    }
+}
+
+/* How many of the sorted picks are on the panels that a page has room for; frees the others. */
+static size_t keep_panels(struct pick *picks, size_t count)
+{
+    size_t panels = 0, kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        panels += i == 0 || strcmp(picks[i].panel, picks[i - 1].panel) != 0;
+        kept += panels <= FIGURE_PANELS;
+    }
+    if (panels > FIGURE_PANELS)
+        log_warn_once("%zu panels (topk and other axes) are more than a figure takes; the first %d "
+                      "are drawn",
+                      panels, FIGURE_PANELS);
+    free_names(picks + kept, count - kept);
+    return kept;
+}
+
 static struct pick *collect(const struct figure *figure, const struct row *rows, size_t count,
                             size_t *picked)
 {
@@ -209,7 +235,7 @@ static struct pick *collect(const struct figure *figure, const struct row *rows,
     }
     name_picks(picks, n);
     qsort(picks, n, sizeof *picks, compare_picks);
-    *picked = n;
+    *picked = keep_panels(picks, n);
     return picks;
 }
 
@@ -281,10 +307,7 @@ size_t figure_data(const struct figure *figure, const struct row *rows, size_t c
         *modelled += picks[i].row->modelled;
         points++;
     }
-    for (size_t i = 0; i < picked; i++) {
-        free(picks[i].panel);
-        free(picks[i].line);
-    }
+    free_names(picks, picked);
     free(picks);
     free(groups);
     return points;
