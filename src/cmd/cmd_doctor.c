@@ -16,6 +16,7 @@
 #include "config.h"
 #include "data/datadir.h"
 #include "gpu/doctor.h" /* its types; its functions only with CUDA */
+#include "report/gnuplot.h"
 
 #ifdef HAVE_CUDA
 #include "gpu/cupti.h"
@@ -139,8 +140,8 @@ static bool has_word(const char *text, const char *word)
 
 static void check_gnuplot(struct sheet *sheet)
 {
-    const char *const argv[] = {"gnuplot", "-e", "print GPVAL_VERSION, \" \", GPVAL_TERMINALS",
-                                NULL};
+    const char *const argv[] = {gnuplot_program(), "-e",
+                                "print GPVAL_VERSION, \" \", GPVAL_TERMINALS", NULL};
     struct text output = TEXT_INIT, found = TEXT_INIT;
 
     if (!read_program(argv, &output)) {

@@ -14,7 +14,7 @@
 
 enum { NOT_FOUND = 127 };
 
-static const char *program_name(void)
+const char *gnuplot_program(void)
 {
     const char *name = getenv("SMSCOPE_GNUPLOT");
 
@@ -68,10 +68,10 @@ static int judge(int status, const struct text *message)
     int code = FAIL_OK;
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND && !line)
-        code = strcmp(program_name(), "gnuplot") == 0
+        code = strcmp(gnuplot_program(), "gnuplot") == 0
                    ? fail_set(FAIL_ENV, "gnuplot is not installed (apt-get install gnuplot-nox)")
                    : fail_set(FAIL_ENV, "gnuplot: there is no program '%s' ($SMSCOPE_GNUPLOT)",
-                              program_name());
+                              gnuplot_program());
     else if (WIFSIGNALED(status))
         code = fail_set(FAIL_ENV, "gnuplot: ended by signal %d", WTERMSIG(status));
     else if (WEXITSTATUS(status) != 0 && line)
@@ -90,7 +90,7 @@ static char **make_argv(const char *const *arguments)
     while (arguments[count])
         count++;
     argv = mem_new(count + 3, sizeof *argv);
-    argv[0] = mem_strdup(program_name());
+    argv[0] = mem_strdup(gnuplot_program());
     argv[1] = mem_strdup("-c");
     for (size_t i = 0; i < count; i++)
         argv[i + 2] = mem_strdup(arguments[i]);

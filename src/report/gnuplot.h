@@ -6,8 +6,11 @@
 
 #include "base/text.h"
 
+/* gnuplot, or what $SMSCOPE_GNUPLOT names. */
+const char *gnuplot_program(void);
+
 /*
- * Runs `gnuplot -c ARGUMENTS...` (NULL ends them); $SMSCOPE_GNUPLOT names another program.
+ * Runs `gnuplot -c ARGUMENTS...` (NULL ends them).
  * message gets what it said on stderr.  FAIL_ENV: not installed, or it failed, with the first line
  * of its message.
  */
