@@ -271,6 +271,9 @@ static void test_reading(void **state)
     assert_string_equal(spec.name, "NVIDIA RTX PRO 6000 Blackwell Workstation Edition");
     assert_int_equal(spec.sm_count, 188);
     assert_non_null(strstr(text.bytes, "\nsm_count = 188\n"));
+    assert_string_equal(gpuspec_model_name("model:h200"), "h200");
+    assert_null(gpuspec_model_name("NVIDIA H200"));
+    assert_null(gpuspec_model_name("0"));
     assert_int_equal(gpuspec_read(&spec, "rtx-9999", NULL), FAIL_USAGE);
     assert_non_null(strstr(fail_text(), "there is no 'rtx-9999.ini' in "));
 

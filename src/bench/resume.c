@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "bench/settings.h"
 #include "config.h"
+#include "data/gpuspec.h"
 #include "kernels_hash.h"
 
 /* A point of the file whose key is `key`, by the sorted places; NULL: none. */
@@ -133,17 +134,12 @@ static int check_program(const struct store_run *run, const char *path)
     return FAIL_OK;
 }
 
-static bool is_model(const char *device)
-{
-    return strncmp(device, SWEEP_MODEL_PREFIX, strlen(SWEEP_MODEL_PREFIX)) == 0;
-}
-
 /* Of a model the name says all; of a GPU see resume_check_device(). */
 static int take_up_device(struct sweep *sweep, const struct store_run *run, bool given)
 {
-    if (!given && is_model(run->device))
+    if (!given && gpuspec_model_name(run->device))
         sweep->device = run->device;
-    if ((is_model(run->device) || is_model(sweep->device)) &&
+    if ((gpuspec_model_name(run->device) || gpuspec_model_name(sweep->device)) &&
         strcmp(run->device, sweep->device) != 0)
         return refuse(sweep->path.bytes, "device", run->device, sweep->device);
     return FAIL_OK;
@@ -207,7 +203,7 @@ int resume_check_device(const struct store_run *run, const struct store_run *now
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (strcmp(facts[i].was, facts[i].is) != 0)
             return refuse(path, facts[i].what, facts[i].was, facts[i].is);
-    if (is_model(now->device) && strcmp(run->spec, now->spec) != 0)
+    if (gpuspec_model_name(now->device) && strcmp(run->spec, now->spec) != 0)
         return fail_set(FAIL_USAGE, "%s is a run of another device file: that of %s was changed",
                         path, now->device);
     return FAIL_OK;

@@ -42,7 +42,4 @@ struct point_kernel *sweep_kernels(size_t *count);
 /* FAIL_OK also when points failed: their status says so. */
 int sweep_run(struct sweep *sweep);
 
-/* Prefix of device names that are modelled. */
-#define SWEEP_MODEL_PREFIX "model:"
-
 #endif

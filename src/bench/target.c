@@ -19,7 +19,7 @@ static int parse_ordinal(const char *name, int64_t *ordinal)
 {
     if (text_to_int(name, ordinal) && *ordinal >= 0 && *ordinal < 1024)
         return FAIL_OK;
-    return fail_set(FAIL_USAGE, "no such device: '%s' (a number, or " SWEEP_MODEL_PREFIX "NAME)",
+    return fail_set(FAIL_USAGE, "no such device: '%s' (a number, or " GPUSPEC_MODEL_PREFIX "NAME)",
                     name);
 }
 
@@ -32,7 +32,7 @@ static int open_gpu(struct target *target, int64_t ordinal, uint64_t seed)
     target->rig = mem_new(1, sizeof *target->rig);
     code = rig_open(target->rig, (int)ordinal, seed);
     if (code == FAIL_ENV)
-        return fail_set(FAIL_ENV, "%s; or use -d " SWEEP_MODEL_PREFIX "NAME", fail_text());
+        return fail_set(FAIL_ENV, "%s; or use -d " GPUSPEC_MODEL_PREFIX "NAME", fail_text());
     if (code != FAIL_OK)
         return code;
     target->spec = target->rig->device.spec;
@@ -57,7 +57,7 @@ static int open_gpu(struct target *target, int64_t ordinal, uint64_t seed)
 {
     (void)target, (void)seed;
     return fail_set(FAIL_ENV,
-                    "device %lld: this smscope was built without CUDA; use -d " SWEEP_MODEL_PREFIX
+                    "device %lld: this smscope was built without CUDA; use -d " GPUSPEC_MODEL_PREFIX
                     "NAME (smscope list devices)",
                     (long long)ordinal);
 }
@@ -68,13 +68,6 @@ static void close_gpu(struct target *target)
 }
 #endif
 
-static const char *model_name(const char *device)
-{
-    size_t prefix = strlen(SWEEP_MODEL_PREFIX);
-
-    return strncmp(device, SWEEP_MODEL_PREFIX, prefix) == 0 ? device + prefix : NULL;
-}
-
 static int read_model(struct gpuspec *spec, const char *name, struct text *text)
 {
     int code = gpuspec_read(spec, name, text);
@@ -84,23 +77,24 @@ static int read_model(struct gpuspec *spec, const char *name, struct text *text)
 
 int target_check_name(const char *name)
 {
+    const char *model = gpuspec_model_name(name);
     struct gpuspec spec;
     int64_t ordinal;
 
-    return model_name(name) ? read_model(&spec, model_name(name), NULL)
-                            : parse_ordinal(name, &ordinal);
+    return model ? read_model(&spec, model, NULL) : parse_ordinal(name, &ordinal);
 }
 
 int target_open(struct target *target, const char *name, uint64_t seed)
 {
+    const char *model = gpuspec_model_name(name);
     int64_t ordinal;
     int code;
 
     *target = (struct target){.spec_text = TEXT_INIT, .label = TEXT_INIT};
     target->uuid = target->driver = target->cuda = "";
-    if (model_name(name)) {
+    if (model) {
         text_add(&target->label, name);
-        return read_model(&target->spec, model_name(name), &target->spec_text);
+        return read_model(&target->spec, model, &target->spec_text);
     }
     code = parse_ordinal(name, &ordinal);
     return code == FAIL_OK ? open_gpu(target, ordinal, seed) : code;

@@ -91,7 +91,7 @@ static int list_devices(struct table **result)
         if (code == FAIL_OK)
             code = gpuspec_read(&spec, names[i], NULL);
         if (code == FAIL_OK) {
-            text_addf(&label, SWEEP_MODEL_PREFIX "%s", names[i]);
+            text_addf(&label, GPUSPEC_MODEL_PREFIX "%s", names[i]);
             table_row(table);
             table_word(table, 0, label.bytes);
             table_word(table, 1, spec.name);

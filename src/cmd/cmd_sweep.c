@@ -139,11 +139,6 @@ static int load_points(const struct sweep_options *o, struct workload *workload,
     return code;
 }
 
-static bool is_model(const char *device)
-{
-    return strncmp(device, SWEEP_MODEL_PREFIX, strlen(SWEEP_MODEL_PREFIX)) == 0;
-}
-
 static bool is_left(const struct resume *resume, size_t ord)
 {
     return ord >= resume->file.count || resume->file.points[ord].status == STORE_PENDING ||
@@ -158,7 +153,7 @@ static int dry_run(const struct sweep *sweep, const struct resume *resume)
     for (size_t i = 0; i < sweep->points->count; i++)
         if (is_left(resume, i))
             puts(sweep->points->points[i].key);
-    if (is_model(sweep->device))
+    if (gpuspec_model_name(sweep->device))
         log_info("%zu points, modelled in well under a minute", left);
     else
         log_info("%zu points, about %.0f s on a device (estimate)", left,

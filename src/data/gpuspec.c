@@ -79,6 +79,19 @@ static void *field(struct gpuspec *spec, const struct figure *figure)
     return (char *)spec + figure->offset;
 }
 
+static double real_of(const struct gpuspec *spec, const struct figure *figure)
+{
+    double real;
+    memcpy(&real, (const char *)spec + figure->offset, sizeof real);
+    return real;
+}
+
+const char *gpuspec_model_name(const char *device)
+{
+    size_t prefix = strlen(GPUSPEC_MODEL_PREFIX);
+    return strncmp(device, GPUSPEC_MODEL_PREFIX, prefix) == 0 ? device + prefix : NULL;
+}
+
 static int take_name(struct gpuspec *spec, const char *value)
 {
     size_t length = strlen(value);
@@ -306,16 +319,17 @@ void gpuspec_write(struct text *text, const struct gpuspec *spec)
     text_addf(text, "[gpu]\nname = %s\ncompute_capability = %d.%d\n", spec->name, spec->cc_major,
               spec->cc_minor);
     for (size_t at = 0; at < FIGURES; at++) {
-        const char *bytes = (const char *)spec + figures[at].offset;
+        int whole;
         if (!is_number(&figures[at]))
             continue;
+        memcpy(&whole, (const char *)spec + figures[at].offset, sizeof whole);
         text_addf(text, "%s = ", figures[at].name);
         if (figures[at].kind == KIND_INT)
-            text_addf(text, "%d", *(const int *)(const void *)bytes);
-        else if (isnan(*(const double *)(const void *)bytes))
+            text_addf(text, "%d", whole);
+        else if (isnan(real_of(spec, &figures[at])))
             text_add(text, unknown);
         else
-            text_add_real(text, *(const double *)(const void *)bytes);
+            text_add_real(text, real_of(spec, &figures[at]));
         text_add(text, "\n");
     }
     text_addf(text, "assumed = %s\n\n[source]\n", spec->assumed);
@@ -324,12 +338,10 @@ void gpuspec_write(struct text *text, const struct gpuspec *spec)
 
 int gpuspec_check_model(const struct gpuspec *spec)
 {
-    for (size_t at = 0; at < FIGURES; at++) {
-        const char *bytes = (const char *)spec + figures[at].offset;
-        if (figures[at].kind == KIND_REAL && isnan(*(const double *)(const void *)bytes))
+    for (size_t at = 0; at < FIGURES; at++)
+        if (figures[at].kind == KIND_REAL && isnan(real_of(spec, &figures[at])))
             return fail_set(FAIL_USAGE, "%s cannot be modelled: its %s is unknown", spec->name,
                             figures[at].name);
-    }
     return FAIL_OK;
 }
 

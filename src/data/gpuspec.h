@@ -19,6 +19,11 @@
 
 #include "base/text.h"
 
+/* What -d and the run file call a device that is modelled. */
+#define GPUSPEC_MODEL_PREFIX "model:"
+/* "h200" of "model:h200"; NULL for the name of a GPU. */
+const char *gpuspec_model_name(const char *device);
+
 struct gpuspec {
     char name[96];
     int cc_major, cc_minor;

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "data/datadir.h"
+#include "data/gpuspec.h"
 #include "report/gnuplot.h"
 
 #define COLUMN(name)                      \
@@ -54,11 +55,11 @@ static bool attention_only(const struct row *rows, size_t count)
 static void make_title(struct drawing *d, const struct store_file *file, const struct row *rows,
                        size_t count)
 {
-    static const char prefix[] = "model:";
     const char *device = file->run.device ? file->run.device : "?";
+    const char *model = gpuspec_model_name(device);
 
-    if (strncmp(device, prefix, sizeof prefix - 1) == 0) {
-        device += sizeof prefix - 1;
+    if (model) {
+        device = model;
         d->mark = "MODEL";
     }
     text_addf(&d->title, "%s%s%s, %s, %lld SMs", *d->mark ? "MODEL: " : "", d->figure->summary,
