@@ -7,6 +7,7 @@ C_TESTS = \
 	tests/test_cases \
 	tests/test_check \
 	tests/test_datadir \
+	tests/test_drift \
 	tests/test_fail \
 	tests/test_figure \
 	tests/test_gpuspec \
@@ -63,6 +64,7 @@ SCRIPT_TESTS = \
 # --- C tests: one cmocka program a module, from tests/test_<module>.c -----------------------------
 
 LDADD = libsmscope.a $(SMSCOPE_LIBS) $(CMOCKA_LIBS)
+tests_test_drift_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=measure_point
 tests_test_broken_SOURCES = tests/test_broken.c tests/broken.c tests/broken.h
 tests_test_reference_SOURCES = tests/test_reference.c tests/textbook.c tests/textbook.h
 FAKES = tests/fake_locale.so

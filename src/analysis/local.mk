@@ -1,6 +1,8 @@
 libsmscope_a_SOURCES += \
 	src/analysis/bound.c \
 	src/analysis/bound.h \
+	src/analysis/drifted.c \
+	src/analysis/drifted.h \
 	src/analysis/groups.c \
 	src/analysis/groups.h \
 	src/analysis/row.c \

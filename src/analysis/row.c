@@ -1,6 +1,7 @@
 #include "analysis/row.h"
 
 #include "analysis/bound.h"
+#include "analysis/drifted.h"
 #include "analysis/sourced.h"
 #include "base/mem.h"
 #include "data/stats.h"
@@ -172,12 +173,17 @@ static void fill_row(struct row *row, const struct store_file *file,
 size_t row_from_file(const struct store_file *file, struct row **rows)
 {
     struct bound_roofs roofs;
+    struct drifted drifted;
     size_t count = 0;
     bound_find_roofs(&roofs, file);
+    drifted_find(&drifted, file);
     *rows = mem_new(file->count, sizeof **rows);
-    for (size_t i = 0; i < file->count; i++)
-        if (row_is_finished(&file->points[i]))
-            fill_row(&(*rows)[count++], file, &file->points[i], &roofs);
+    for (size_t i = 0; i < file->count; i++) {
+        if (!row_is_finished(&file->points[i]))
+            continue;
+        fill_row(&(*rows)[count], file, &file->points[i], &roofs);
+        (*rows)[count++].drifted = drifted.drifted;
+    }
     return count;
 }
 

@@ -35,6 +35,7 @@ struct row {
     const char *bound;                  /* fma, tensor, l2 or dram */
     char assumed_roofs[ROW_ROOFS_ROOM]; /* those that are assumed, not measured or published */
     double throttled;                   /* 1 or 0 */
+    double drifted;                     /* the same, of the whole run */
     double rel_error, lse_error, layers, rest_us;
     double concurrency, batch, topk, heads; /* integers; NaN: the kernel does not read the axis */
     const char *source;     /* of step_us and what follows from it: event or model */

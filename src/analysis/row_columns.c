@@ -105,6 +105,8 @@ const struct row_column row_columns[] = {
          "100 x DRAM bytes of all launches, counted or modelled / step_us / read roof"),
     CHARS(struct row, assumed_roofs,
           "roofs of those shares that are assumed figures, neither measured nor published"),
+    INT(struct row, drifted,
+        "of the run: 1 if its first point, timed again at the end, had moved beyond its noise, else 0"),
 };
 const size_t row_column_count = sizeof row_columns / sizeof *row_columns;
 

@@ -1,4 +1,6 @@
 libsmscope_a_SOURCES += \
+	src/bench/drift.c \
+	src/bench/drift.h \
 	src/bench/measure.c \
 	src/bench/measure.h \
 	src/bench/order.c \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "bench/drift.h"
 #include "bench/measure.h"
 #include "bench/order.h"
 #include "bench/resume.h"
@@ -182,6 +183,8 @@ static int one_point(struct worker *worker, size_t ord)
     measure_point(&measure, point, &record);
     measure_phase_end(&measure);
     code = store_finish_point(worker->store, ord, record_result(&record));
+    if (code == FAIL_OK)
+        code = drift_note_point(worker->store, ord, record_result(&record));
     record_free(&record);
     if (code == FAIL_OK)
         say_ord(worker, 'E', ord);
@@ -209,6 +212,18 @@ static int all_points(struct worker *worker)
         code = next_point(worker, order[i]);
     free(order);
     return code;
+}
+
+/* Of a sweep that measured more than the one point. */
+static int look_for_drift(struct worker *worker)
+{
+    const struct sweep *sweep = worker->sweep;
+    struct measure measure = measure_of(worker);
+
+    if (!worker->target.rig || stop_wanted || sweep->points->count - sweep->done < 2)
+        return FAIL_OK;
+    say(worker, 'D', "");
+    return drift_check(worker->store, worker->path.bytes, &measure, sweep->points);
 }
 
 static int open_store(struct worker *worker, bool resume, bool *keep)
@@ -245,6 +260,8 @@ int worker_run(const struct sweep *sweep, bool resume, int pipe)
 
         measure_phase_begin(&measure, "run");
         code = all_points(&worker);
+        if (code == FAIL_OK)
+            code = look_for_drift(&worker);
         measure_phase_end(&measure);
         lost = is_lost(&worker);
     }

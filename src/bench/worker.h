@@ -6,6 +6,7 @@
  *   O PATH        the run file is open (made, if this is the first child)
  *   K             an up-to-date run was found and kept
  *   B ORD         point ORD begins       E ORD    it is in the file
+ *   D             all points are done, the first one is timed again
  *   F CODE TEXT   nothing more can be done; fail_set() in the parent
  */
 #ifndef BENCH_WORKER_H

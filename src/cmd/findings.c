@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/drifted.h"
 #include "analysis/groups.h"
 #include "analysis/row.h"
 #include "base/text.h"
@@ -183,6 +184,18 @@ static void print_heading(const struct findings *findings, const struct store_fi
     text_free(&line);
 }
 
+static void print_drift(const struct store_file *file, FILE *out)
+{
+    struct drifted drifted;
+    struct text line = TEXT_INIT;
+
+    drifted_find(&drifted, file);
+    drifted_add_text(&line, &drifted);
+    if (line.length > 0)
+        print_line(&line, out);
+    text_free(&line);
+}
+
 /* Every point that is not ok, with the reason. */
 static void print_statuses(const struct store_file *file, const char *bullet, FILE *out)
 {
@@ -231,6 +244,8 @@ int findings_print(const struct store_file *file, enum table_format format, FILE
         print_heading(&findings, file, out);
     if (findings.count > 0 || !for_people)
         code = print_table(&findings, format, out);
+    if (for_people)
+        print_drift(file, out);
     if (for_people)
         print_statuses(file, format == TABLE_MARKDOWN ? "- " : "", out);
     groups_free(&findings.groups);

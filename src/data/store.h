@@ -135,6 +135,8 @@ int store_begin_point(struct store *store, size_t ord); /* -> running */
 int store_finish_point(struct store *store, size_t ord, const struct store_result *result);
 /* Sets a run-wide metric (e.g. a measured roof); stored with point NULL. */
 int store_put_run_metric(struct store *store, const char *name, double value, const char *source);
+/* NaN: the run has no such metric. */
+int store_get_run_metric(struct store *store, const char *name, double *value);
 void store_close(struct store *store); /* NULL allowed */
 
 /* ---- reading ---- */

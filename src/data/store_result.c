@@ -189,3 +189,21 @@ int store_put_run_metric(struct store *store, const char *name, double value, co
     rc = store_insert_run_metric(store, &metric);
     return store_end(store, rc == FAIL_OK ? store_seal_run(store) : rc);
 }
+
+int store_get_run_metric(struct store *store, const char *name, double *value)
+{
+    sqlite3_stmt *statement = NULL;
+    int stepped = SQLITE_ERROR;
+    *value = (double)NAN;
+    if (sqlite3_prepare_v2(store->db, "SELECT value FROM metric WHERE point IS NULL AND name = ?",
+                           -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC) == SQLITE_OK)
+        stepped = sqlite3_step(statement);
+    if (stepped == SQLITE_ROW)
+        *value = sqlite3_column_double(statement, 0);
+    int rc = stepped == SQLITE_ROW || stepped == SQLITE_DONE
+                 ? FAIL_OK
+                 : store_db_fail(store->db, "cannot read", store->path);
+    sqlite3_finalize(statement);
+    return rc;
+}
