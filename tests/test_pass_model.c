@@ -149,12 +149,29 @@ static void a_block_that_does_not_fit_is_unsupported(void **state)
     record_free(&s.record);
 }
 
+/* A launch whose registers are only what its bounds allow says so. */
+static void planned_registers_are_marked(void **state)
+{
+    struct setting s;
+
+    (void)state;
+    set_up(&s, 1, 1, 2, true);
+    s.context.plan.launch[0].registers_planned = true;
+    assert_int_equal(pass_launches(&s.context), FAIL_OK);
+    assert_near(metric(&s, 0, "registers_planned"), 1, 0);
+    for (size_t i = 0; i < s.record.result.metric_count; i++)
+        assert_false(s.record.result.metrics[i].launch_ord == 1 &&
+                     strcmp(s.record.result.metrics[i].name, "registers_planned") == 0);
+    record_free(&s.record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_the_sms_read_counts_as_reread),
         cmocka_unit_test(a_step_is_its_launches_and_the_gaps_between_them),
         cmocka_unit_test(a_block_that_does_not_fit_is_unsupported),
+        cmocka_unit_test(planned_registers_are_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

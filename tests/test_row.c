@@ -383,6 +383,7 @@ static void test_modelled_launch(void **state)
     struct row_launch launch;
     row_launch_get(&file, &point, 0, &launch);
     assert_near(launch.dram_bytes, 1000000, 0);
+    assert_true(isnan(launch.registers_planned));
     assert_string_equal(launch.counter_source, "model");
     assert_string_equal(launch.source, "model");
     row_launch_get(&file, &point, 1, &launch);

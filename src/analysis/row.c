@@ -240,5 +240,6 @@ void row_launch_get(const struct store_file *file, const struct store_point_read
     row->theoretical_occupancy_pct =
         sourced_of_launch(point, launch, "theoretical_occupancy_pct").value;
     row->waves = sourced_of_launch(point, launch, "waves").value;
+    row->registers_planned = sourced_of_launch(point, launch, "registers_planned").value;
     fill_counters(row, launch);
 }

@@ -57,7 +57,8 @@ struct row_launch {
     char grid[40], block[40]; /* "4x64x1" */
     /* Integers. */
     double run, ord, count, registers, smem_bytes, resident_blocks, plan_bytes, plan_flops;
-    double gpu_us; /* mean of the launches that are alike */
+    double registers_planned; /* 1: so are they, NaN: they are the compiler's or the device's */
+    double gpu_us;            /* mean of the launches that are alike */
     double theoretical_occupancy_pct, achieved_occupancy_pct, busy_sms, sms_used, waves, tail_pct;
     double dram_bytes, l2_to_sm_bytes;
     const char *source;         /* of gpu_us */

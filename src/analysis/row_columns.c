@@ -148,6 +148,8 @@ const struct row_column row_launch_columns[] = {
         "bytes the SMs read from L2: lts__t_sectors_srcunit_tex_op_read.sum x 32; model: as planned"),
     INT(struct row_launch, plan_bytes, "plan: DRAM bytes it cannot do without"),
     INT(struct row_launch, plan_flops, "plan: flops"),
+    INT(struct row_launch, registers_planned,
+        "1: registers are what __launch_bounds__ allows, as no compiler report names the function"),
 };
 const size_t row_launch_column_count = sizeof row_launch_columns / sizeof *row_launch_columns;
 

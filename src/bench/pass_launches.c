@@ -20,6 +20,8 @@ int pass_launches(struct pass_context *context)
         record_metric(context->record, i, "theoretical_occupancy_pct", occupancy.theoretical_pct,
                       source);
         record_metric(context->record, i, "waves", (double)plan_blocks(launch) / slots, source);
+        if (launch->registers_planned)
+            record_metric(context->record, i, "registers_planned", 1, source);
         record_metric(context->record, i, "tensor_unit", launch->unit == PLAN_TENSOR, source);
     }
     return FAIL_OK;
