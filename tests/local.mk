@@ -19,6 +19,7 @@ C_TESTS = \
 	tests/test_parallel \
 	tests/test_pass_model \
 	tests/test_plan \
+	tests/test_plausible \
 	tests/test_point \
 	tests/test_progress \
 	tests/test_record \

@@ -8,6 +8,8 @@ libsmscope_a_SOURCES += \
 	src/bench/pass.h \
 	src/bench/pass_launches.c \
 	src/bench/pass_model.c \
+	src/bench/plausible.c \
+	src/bench/plausible.h \
 	src/bench/record.c \
 	src/bench/record.h \
 	src/bench/replay.h \

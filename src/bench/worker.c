@@ -12,6 +12,7 @@
 #include "bench/drift.h"
 #include "bench/measure.h"
 #include "bench/order.h"
+#include "bench/plausible.h"
 #include "bench/resume.h"
 #include "bench/settings.h"
 #include "bench/target.h"
@@ -181,6 +182,7 @@ static int one_point(struct worker *worker, size_t ord)
     record_start(&record);
     measure_phase_begin(&measure, point->key);
     measure_point(&measure, point, &record);
+    plausible_check(&record, measure.spec);
     measure_phase_end(&measure);
     code = store_finish_point(worker->store, ord, record_result(&record));
     if (code == FAIL_OK)
