@@ -26,6 +26,7 @@ struct call {
     float *lse;
     float scale_log2; /* softmax scale x log2(e): scores are kept in powers of two */
     uint32_t heads, nsplit;
+    uint64_t row_heads; /* batch x heads */
     struct call_list main, extra;
     /* Of each part of a row and head, [batch][heads][nsplit]: 512 sums, the maximum they refer to
      * (log2), the sum of the weights.  Sum 0: the part had no entry and its 512 sums were not
@@ -65,7 +66,7 @@ static inline struct call_list call_list_of(const struct kernel_cache *cache)
 
 static inline struct call call_of(const struct plan *plan, const struct kernel_args *args)
 {
-    uint64_t parts = (uint64_t)args->batch * args->heads * plan->nsplit;
+    uint64_t row_heads = (uint64_t)args->batch * args->heads, parts = row_heads * plan->nsplit;
     struct call call = {};
 
     call.q = args->q;
@@ -74,6 +75,7 @@ static inline struct call call_of(const struct plan *plan, const struct kernel_a
     call.lse = args->lse;
     call.scale_log2 = args->scale * CALL_LOG2E;
     call.heads = args->heads;
+    call.row_heads = row_heads;
     call.nsplit = plan->nsplit;
     call.main = call_list_of(&args->main);
     call.extra = call_list_of(&args->extra);

@@ -1,10 +1,10 @@
 #include "kernels/combine.h"
 
+#include <string.h>
+
 #include "kernels/call.cuh"
 
-enum { COMBINE_AT_ONCE = 8 }; /* parts whose loads a thread has in flight */
-
-static_assert((int)COMBINE_COLUMNS * 2 == (int)LAYOUT_DIM, "the plan's grid");
+enum { COMBINE_IN_FLIGHT = 16 }; /* loads of a thread */
 
 struct combine_total {
     float max, sum;
@@ -31,55 +31,87 @@ PRIM_DEVICE struct combine_total combine_sum(const float *max, const float *sum,
     return total;
 }
 
-/* Four columns of up to 32 parts; lane i holds part i's weight, 0 where there is nothing to read.
+/*
+ * Adds CHUNKS x 128 columns of up to 32 parts; lane i holds part i's weight, 0 where there is
+ * nothing to read.
  */
-PRIM_DEVICE void combine_add(float (&out)[4], const float *acc, float weight, uint32_t parts)
+template <uint32_t CHUNKS>
+PRIM_DEVICE void combine_add(float (&out)[CHUNKS][4], const float *acc, float weight,
+                             uint32_t parts)
 {
-    for (uint32_t first = 0; first < parts; first += COMBINE_AT_ONCE) {
-        struct prim_quad values[COMBINE_AT_ONCE];
-        float by[COMBINE_AT_ONCE];
+    enum { AT_ONCE = COMBINE_IN_FLIGHT / CHUNKS };
 
-        for (uint32_t i = 0; i < COMBINE_AT_ONCE; i++) {
-            by[i] = prim_shuffle(weight, first + i);
-            values[i] = {};
-            if (by[i] > 0.0f)
-                values[i] = prim_load16(acc + (uint64_t)(first + i) * LAYOUT_DIM);
+    for (uint32_t first = 0; first < parts; first += AT_ONCE) {
+        struct prim_quad values[AT_ONCE][CHUNKS];
+        float by[AT_ONCE];
+
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            by[i] = prim_shuffle(weight, (first + i) & 31); /* lanes beyond the parts hold 0 */
+            for (uint32_t k = 0; k < CHUNKS; k++) {
+                values[i][k] = {};
+                if (by[i] > 0.0f)
+                    values[i][k] = prim_load16(acc + (first + i) * LAYOUT_DIM + 128 * k);
+            }
         }
-        for (uint32_t i = 0; i < COMBINE_AT_ONCE; i++)
-            for (uint32_t j = 0; j < 4; j++)
-                out[j] += by[i] * prim_as_float(values[i].word[j]);
+        for (uint32_t i = 0; i < AT_ONCE; i++)
+            for (uint32_t k = 0; k < CHUNKS; k++)
+                for (uint32_t j = 0; j < 4; j++)
+                    out[k][j] += by[i] * prim_as_float(values[i][k].word[j]);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(COMBINE_THREADS, COMBINE_BLOCKS_PER_SM)
-    smscope_combine(const __grid_constant__ struct call call)
+/* A warp merges CHUNKS x 128 columns of a row and head. */
+template <uint32_t CHUNKS>
+PRIM_DEVICE void combine_block(const struct call &call)
 {
-    uint32_t head = blockIdx.x, lane = threadIdx.x & 31;
-    uint64_t row_head = (uint64_t)blockIdx.y * call.heads + head;
-    uint64_t first = row_head * call.nsplit;
-    uint32_t column = blockIdx.z * COMBINE_COLUMNS + threadIdx.x * 4;
+    enum { PIECES = LAYOUT_DIM / (128 * CHUNKS) };
+    uint32_t lane = threadIdx.x & 31;
+    uint64_t piece = (uint64_t)blockIdx.x * COMBINE_WARPS + threadIdx.x / 32;
+    uint64_t row_head = piece / PIECES, first = row_head * call.nsplit;
+    uint32_t column = (uint32_t)(piece % PIECES) * 128 * CHUNKS + lane * 4;
     const float *max = call.part_max + first, *sum = call.part_sum + first;
-    struct combine_total total = combine_sum(max, sum, call.nsplit, lane);
-    float lse = total.max + prim_log2(total.sum);
-    float factor = total.sum > 0.0f ? call_sink_factor(call, head, lse) / total.sum : 0.0f;
-    float out[4] = {};
+    float out[CHUNKS][4] = {}, lse, factor;
+    struct combine_total total;
 
+    if (row_head >= call.row_heads)
+        return;
+    prim_grid_wait();
+    total = combine_sum(max, sum, call.nsplit, lane);
+    lse = total.max + prim_log2(total.sum);
+    factor = total.sum > 0.0f
+                 ? call_sink_factor(call, (uint32_t)(row_head % call.heads), lse) / total.sum
+                 : 0.0f;
     for (uint32_t part = 0; part < call.nsplit; part += 32) {
         uint32_t own = part + lane, left = call.nsplit - part;
         bool used = own < call.nsplit && sum[own] > 0.0f;
         float weight = used ? prim_exp2(max[own] - total.max) : 0.0f;
 
-        combine_add(out, call.part_acc + (first + part) * LAYOUT_DIM + column, weight,
-                    left < 32 ? left : 32);
+        combine_add<CHUNKS>(out, call.part_acc + (first + part) * LAYOUT_DIM + column, weight,
+                            left < 32 ? left : 32);
     }
-    prim_store8(call.out + row_head * LAYOUT_DIM + column,
-                prim_pack_bf16(out[0] * factor, out[1] * factor),
-                prim_pack_bf16(out[2] * factor, out[3] * factor));
+    for (uint32_t k = 0; k < CHUNKS; k++)
+        prim_store8(call.out + row_head * LAYOUT_DIM + column + 128 * k,
+                    prim_pack_bf16(out[k][0] * factor, out[k][1] * factor),
+                    prim_pack_bf16(out[k][2] * factor, out[k][3] * factor));
     if (column == 0)
         call.lse[row_head] = total.sum > 0.0f ? prim_multiply(lse, CALL_LN2) : prim_infinity();
 }
 
+extern "C" __global__ void __launch_bounds__(COMBINE_THREADS, COMBINE_BLOCKS_PER_SM)
+    smscope_combine(const __grid_constant__ struct call call)
+{
+    combine_block<COMBINE_CHUNKS>(call);
+}
+
+extern "C" __global__ void __launch_bounds__(COMBINE_THREADS, COMBINE_BLOCKS_PER_SM)
+    smscope_combine_few(const __grid_constant__ struct call call)
+{
+    combine_block<1>(call);
+}
+
 int combine_launch(const struct plan_launch *launch, const struct call *call, void *stream)
 {
-    return prim_launch(smscope_combine, launch, call, stream);
+    bool few = strcmp(launch->name, COMBINE_FEW) == 0;
+
+    return prim_launch(few ? smscope_combine_few : smscope_combine, launch, call, stream);
 }

@@ -52,6 +52,10 @@ struct kernel_args {
                       calls on one stream. */
 };
 
+/* As a number of parts: the largest power of two that keeps the blocks at or under twice the SMs
+ * and leaves each part a tile. */
+#define KERNEL_POW2 UINT32_MAX
+
 /* What supports and plan may depend on: shapes only, never device data, so that a CUDA graph's grid
  * is stable. */
 struct kernel_shape {
@@ -60,12 +64,12 @@ struct kernel_shape {
     uint32_t page_tokens, extra_page_tokens;
     uint64_t page_stride_bytes, extra_page_stride_bytes;
     bool has_sink;
-    uint32_t nsplit; /* parts asked for; 0: the kernel's default rule */
+    uint32_t nsplit; /* parts asked for, KERNEL_POW2, or 0: the kernel's default rule */
 };
 
 struct kernel {
     const char *name;    /* "simt" */
-    const char *variant; /* "portable": what variant=auto means */
+    const char *variant; /* "portable", "hopper", "cluster" */
     const char *summary;
     uint32_t axes; /* bit 1 << enum axis_id for each axis it reads */
     /* FAIL_UNSUPPORTED with the reason when this shape cannot run on that GPU. */
@@ -86,11 +90,21 @@ struct kernel {
 #define KERNEL_LAUNCH(function) NULL
 #endif
 
-/* All kernels, in the order they are listed and swept. */
+/* All kernels, in the order they are listed and swept; variants of one name best first. */
 extern const struct kernel *const kernel_table[];
 extern const size_t kernel_count;
 
-const struct kernel *kernel_by_name(const char *name); /* NULL: none */
+bool kernel_exists(const char *name);
+
+#define KERNEL_AUTO "auto"
+
+/*
+ * The variant of that name that does this shape on that GPU; with KERNEL_AUTO the first one of the
+ * table that can.  FAIL_UNSUPPORTED with the reason: *found is then the last one tried, NULL when
+ * there is no such variant.
+ */
+int kernel_find(const struct kernel **found, const char *name, const char *variant,
+                const struct kernel_shape *shape, const struct gpuspec *spec);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,10 @@ KERNEL_C = \
 	kernels/cases.h \
 	kernels/check.c \
 	kernels/check.h \
+	kernels/combine.c \
 	kernels/combine.h \
+	kernels/hopper.c \
+	kernels/hopper.h \
 	kernels/kernel.h \
 	kernels/layout.h \
 	kernels/mla.c \
@@ -31,13 +34,17 @@ KERNEL_C = \
 	kernels/synth_token.h
 KERNEL_CU = \
 	kernels/combine.cu \
+	kernels/hopper.cu \
 	kernels/mma.cu \
 	kernels/simt.cu \
 	kernels/splitk.cu \
 	kernels/call.cuh \
 	kernels/e4m3.cuh \
+	kernels/hopper.cuh \
 	kernels/mla.cuh \
-	kernels/prim.cuh
+	kernels/prim.cuh \
+	kernels/prim90.cuh \
+	kernels/walk.cuh
 
 libsmscope_a_SOURCES += $(KERNEL_C)
 EXTRA_DIST += $(KERNEL_CU) kernels/resources.tsv kernels/resources.sh
@@ -60,6 +67,7 @@ CLEANFILES += kernels_hash.h resources_table.h
 if HAVE_CUDA
 KERNEL_OBJECTS = \
 	kernels/combine.cu.o \
+	kernels/hopper.cu.o \
 	kernels/mma.cu.o \
 	kernels/simt.cu.o \
 	kernels/splitk.cu.o

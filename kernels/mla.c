@@ -48,7 +48,7 @@ int mla_supports(const struct kernel_shape *shape, const struct gpuspec *spec, u
     if (shape->batch < 1 || shape->batch > MLA_MAX_GRID_YZ)
         return fail_set(FAIL_UNSUPPORTED, "batch %u, not 1 to %d", shape->batch,
                         (int)MLA_MAX_GRID_YZ);
-    if (shape->nsplit > MLA_MAX_GRID_YZ)
+    if (shape->nsplit > MLA_MAX_GRID_YZ && shape->nsplit != KERNEL_POW2)
         return fail_set(FAIL_UNSUPPORTED, "%u parts, not 1 to %d", shape->nsplit,
                         (int)MLA_MAX_GRID_YZ);
     return check_caches(shape);
@@ -63,6 +63,16 @@ uint32_t mla_tiles(const struct kernel_shape *shape)
 uint32_t mla_head_groups(const struct kernel_shape *shape)
 {
     return (shape->heads + MLA_HEADS - 1) / MLA_HEADS;
+}
+
+uint32_t mla_pow2(const struct kernel_shape *shape, const struct gpuspec *spec, uint32_t groups)
+{
+    uint64_t blocks = (uint64_t)shape->batch * groups;
+    uint32_t parts = 1;
+
+    while (blocks * parts * 2 <= 2 * (uint64_t)spec->sm_count && parts * 2 <= mla_tiles(shape))
+        parts *= 2;
+    return parts;
 }
 
 uint64_t mla_entries(const struct kernel_shape *shape)

@@ -23,6 +23,7 @@
 #include "kernels/call.cuh"
 #include "kernels/e4m3.cuh"
 #include "kernels/mla.h"
+#include "kernels/walk.cuh"
 
 enum {
     MLA_SLICE = LAYOUT_DIM / MLA_WARPS,
@@ -49,58 +50,11 @@ struct mla_smem {
 static_assert(sizeof(struct mla_smem) <= MLA_SMEM_BYTES, "mla.h tells the plan");
 static_assert(sizeof(struct mla_smem) > MLA_SMEM_BYTES - 256, "mla.h tells the plan");
 
-/* The tiles of a block that hold anything below the row's lengths. */
-struct mla_walk {
-    uint32_t row, main_length, extra_length;
-    uint32_t main_first, main_count, extra_first, count;
-};
-
 /* Maximum and sums of two heads (r and r + 8) as the softmax threads keep them; sums are of the
  * thread's own columns. */
 struct mla_softmax {
     float max[2], sum[2], rounded_sum[2];
 };
-
-PRIM_DEVICE uint32_t mla_clip(uint32_t end, uint32_t first)
-{
-    return end > first ? end - first : 0;
-}
-
-PRIM_DEVICE struct mla_walk mla_walk_of(const struct call &call, uint32_t row, uint32_t part)
-{
-    uint32_t main_tiles = (call.main.topk + LAYOUT_TILE - 1) / LAYOUT_TILE;
-    uint32_t tiles = main_tiles + (call.extra.topk + LAYOUT_TILE - 1) / LAYOUT_TILE;
-    uint32_t first = (uint32_t)((uint64_t)part * tiles / call.nsplit);
-    uint32_t end = (uint32_t)((uint64_t)(part + 1) * tiles / call.nsplit);
-    struct mla_walk walk;
-    uint32_t main_end, extra_end;
-
-    walk.row = row;
-    walk.main_length = call_length(call.main, row);
-    walk.extra_length = call_length(call.extra, row);
-    main_end = (walk.main_length + LAYOUT_TILE - 1) / LAYOUT_TILE;
-    extra_end = main_tiles + (walk.extra_length + LAYOUT_TILE - 1) / LAYOUT_TILE;
-    walk.main_first = first;
-    walk.main_count = mla_clip(main_end < end ? main_end : end, first);
-    walk.extra_first = mla_clip(first, main_tiles);
-    walk.count = walk.main_count + mla_clip(mla_clip(extra_end < end ? extra_end : end, main_tiles),
-                                            walk.extra_first);
-    return walk;
-}
-
-/* The slot of entry `lane` of the walk's tile i; negative: masked, or there is no such tile. */
-PRIM_DEVICE int32_t mla_slot(const struct call &call, const struct mla_walk &walk, uint32_t i,
-                             uint32_t lane)
-{
-    bool extra = i >= walk.main_count;
-    struct call_list list = extra ? call.extra : call.main;
-    uint32_t tile = extra ? walk.extra_first + i - walk.main_count : walk.main_first + i;
-    uint32_t entry = tile * LAYOUT_TILE + lane;
-
-    if (i >= walk.count || entry >= (extra ? walk.extra_length : walk.main_length))
-        return -1;
-    return list.index[(uint64_t)walk.row * list.topk + entry];
-}
 
 PRIM_DEVICE uint32_t mla_token(uint32_t n, uint32_t column)
 {
@@ -121,7 +75,7 @@ PRIM_DEVICE uint32_t mla_rope_place(uint32_t token, uint32_t c)
 
 /* Starts copying the warp's slice of tile i; returns which of its tokens count. */
 PRIM_DEVICE uint32_t mla_fetch(struct mla_smem &smem, const struct call &call,
-                               const struct mla_walk &walk, uint32_t i, int32_t slot, uint32_t warp,
+                               const struct walk &walk, uint32_t i, int32_t slot, uint32_t warp,
                                uint32_t lane)
 {
     uint32_t mask = prim_ballot(slot >= 0);
@@ -489,11 +443,11 @@ PRIM_DEVICE void mla_block(const struct call &call)
     uint32_t block = blockIdx.x + blockIdx.y * gridDim.x, part = blockIdx.z;
     uint32_t row = block / gridDim.y, first_head = block % gridDim.y * MLA_HEADS;
     uint64_t row_head = (uint64_t)row * call.heads + first_head;
-    struct mla_walk walk = mla_walk_of(call, row, part);
+    struct walk walk = walk_of(call, row, part);
     struct mla_role role = mla_role_of(warp, lane);
     struct mla_softmax state = {{-prim_infinity(), -prim_infinity()}, {}, {}};
     enum mla_kind kind = MLA_NOPE, kind_before = MLA_NOPE;
-    int32_t slot = mla_slot(call, walk, 0, lane), slot_next = mla_slot(call, walk, 1, lane);
+    int32_t slot = walk_slot(call, walk, 0, lane), slot_next = walk_slot(call, walk, 1, lane);
     uint32_t mask = mla_fetch(smem, call, walk, 0, slot, warp, lane), mask_next, mask_after;
     uint32_t q[2][4][4];
     float out[2][8][4] = {};
@@ -501,7 +455,7 @@ PRIM_DEVICE void mla_block(const struct call &call)
     prim_copy_commit();
     mask_next = mla_fetch(smem, call, walk, 1, slot_next, warp, lane);
     prim_copy_commit();
-    slot = mla_slot(call, walk, 2, lane);
+    slot = walk_slot(call, walk, 2, lane);
     mla_read_q(q, call, row, first_head, warp, lane);
     prim_copy_wait<1>();
     prim_sync_block();
@@ -516,7 +470,7 @@ PRIM_DEVICE void mla_block(const struct call &call)
             mla_turn_values(smem, out, i - 1, kind_before, warp, lane);
         mla_weigh(smem, state, s, role, i, lane);
         prim_sync_warp(); /* the slice of tile i - 1 is read */
-        slot_next = mla_slot(call, walk, i + 3, lane);
+        slot_next = walk_slot(call, walk, i + 3, lane);
         mask_after = mla_fetch(smem, call, walk, i + 2, slot, warp, lane);
         prim_copy_commit();
         prim_copy_wait<1>();

@@ -38,6 +38,8 @@ int mla_supports(const struct kernel_shape *shape, const struct gpuspec *spec, u
 
 uint32_t mla_tiles(const struct kernel_shape *shape);
 uint32_t mla_head_groups(const struct kernel_shape *shape);
+/* KERNEL_POW2 as a number, when a row is `groups` blocks. */
+uint32_t mla_pow2(const struct kernel_shape *shape, const struct gpuspec *spec, uint32_t groups);
 uint64_t mla_entries(const struct kernel_shape *shape); /* batch x (topk + extra_topk) */
 
 /* Every entry once, indices, q, out and lse; and the same with entries and indices read `readers`

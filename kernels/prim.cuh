@@ -18,6 +18,8 @@
 #define PRIM_DEVICE static __device__ __forceinline__
 #define PRIM_ALL 0xffffffffu /* every lane of a warp */
 
+enum { PRIM_PORTABLE_CLUSTER = 8 }; /* blocks; larger ones have to be allowed */
+
 /* Four 32-bit words that travel as one 16-byte access. */
 struct prim_quad {
     uint32_t word[4];
@@ -57,7 +59,7 @@ PRIM_DEVICE void prim_store8(void *to, uint32_t a, uint32_t b)
 /* The block's dynamic shared memory. */
 PRIM_DEVICE unsigned char *prim_smem()
 {
-    extern __shared__ __align__(128) unsigned char prim_smem_bytes[];
+    extern __shared__ __align__(1024) unsigned char prim_smem_bytes[];
     return prim_smem_bytes;
 }
 
@@ -79,6 +81,13 @@ PRIM_DEVICE void prim_copy8(void *to, const void *from, bool valid)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(prim_smem_address(to)),
                  "l"(from), "r"(valid ? 8 : 0)
+                 : "memory");
+}
+
+PRIM_DEVICE void prim_copy4(void *to, const void *from, bool valid)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(prim_smem_address(to)),
+                 "l"(from), "r"(valid ? 4 : 0)
                  : "memory");
 }
 
@@ -119,6 +128,11 @@ PRIM_DEVICE T prim_shuffle_xor(T value, uint32_t mask)
 PRIM_DEVICE uint32_t prim_ballot(bool value)
 {
     return __ballot_sync(PRIM_ALL, value);
+}
+
+PRIM_DEVICE uint32_t prim_count(uint32_t bits)
+{
+    return (uint32_t)__popc(bits);
 }
 
 PRIM_DEVICE bool prim_any(bool value)
@@ -198,21 +212,60 @@ PRIM_DEVICE void prim_mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t 
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Enqueues a kernel of one parameter as planned; safe while the stream is being captured. */
+/*
+ * A launch that overlaps (plan.h) waits here until the one before it has ended and its writes can
+ * be read; that one lets it start by prim_grid_release(), from every block.
+ */
+PRIM_DEVICE void prim_grid_wait()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+PRIM_DEVICE void prim_grid_release()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Enqueues a kernel of one parameter as planned, its clusters along z; safe while the stream is
+ * being captured. */
 template <typename Params>
 static int prim_launch(void (*function)(Params), const struct plan_launch *launch,
                        const Params *params, void *stream)
 {
     void *arguments[] = {const_cast<Params *>(params)};
-    dim3 grid(launch->grid[0], launch->grid[1], launch->grid[2]);
-    dim3 block(launch->block[0], launch->block[1], launch->block[2]);
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = {};
     cudaError_t error =
         cudaFuncSetAttribute((const void *)function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              (int)launch->smem_dynamic_bytes);
 
+    config.gridDim = dim3(launch->grid[0], launch->grid[1], launch->grid[2]);
+    config.blockDim = dim3(launch->block[0], launch->block[1], launch->block[2]);
+    config.dynamicSmemBytes = launch->smem_dynamic_bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = attributes;
+    if (launch->cluster > 1) {
+        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+
+        attribute->id = cudaLaunchAttributeClusterDimension;
+        attribute->val.clusterDim.x = attribute->val.clusterDim.y = 1;
+        attribute->val.clusterDim.z = launch->cluster;
+    }
+    if (launch->overlaps) {
+        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+
+        attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute->val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (error == cudaSuccess && launch->cluster > PRIM_PORTABLE_CLUSTER)
+        error = cudaFuncSetAttribute((const void *)function,
+                                     cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (error == cudaSuccess)
-        error = cudaLaunchKernel((const void *)function, grid, block, arguments,
-                                 launch->smem_dynamic_bytes, (cudaStream_t)stream);
+        error = cudaLaunchKernelExC(&config, (const void *)function, arguments);
     if (error != cudaSuccess)
         cudaGetLastError();
     return (int)error;

@@ -6,6 +6,7 @@
 extern "C" __global__ void __launch_bounds__(MLA_THREADS, MLA_BLOCKS_PER_SM)
     smscope_split(const __grid_constant__ struct call call)
 {
+    prim_grid_release();
     mla_block(call);
 }
 

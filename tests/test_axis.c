@@ -130,7 +130,7 @@ static void test_wrong_values(void **state)
     refused(AXIS_SINK, "yes", "not a value of this axis", "off or on");
     refused(AXIS_SINK, "1", "not a value of this axis", "off or on");
     refused(AXIS_SINK, "of", "not a value of this axis", "off or on");
-    refused(AXIS_VARIANT, "wgmma", "not a value of this axis", "auto or portable");
+    refused(AXIS_VARIANT, "wgmma", "not a value of this axis", "auto, portable, hopper or cluster");
     refused(AXIS_LAUNCH, "graph|stream", "not a value of this axis", "graph or stream");
     refused(AXIS_KERNEL, "a b", "not a value of this axis",
             "names of at most 39 letters, digits, '_' and '-'");

@@ -79,8 +79,9 @@ static int run_passes(const struct measure *measure, struct pass_context *contex
 static void set_used(const struct pass_context *context, struct axis_value *used)
 {
     memcpy(used, context->point->asked, sizeof context->point->asked);
-    snprintf(used[AXIS_VARIANT].word, sizeof used[AXIS_VARIANT].word, "%s",
-             context->kernel->variant);
+    if (context->kernel)
+        snprintf(used[AXIS_VARIANT].word, sizeof used[AXIS_VARIANT].word, "%s",
+                 context->kernel->variant);
     used[AXIS_CONCURRENCY] = (struct axis_value){.number = context->point->concurrency};
     used[AXIS_BATCH] = (struct axis_value){.number = context->point->batch};
     if (context->plan.nsplit > 0)
@@ -96,24 +97,14 @@ static void note_counts(const struct measure *measure, struct pass_context *cont
     record_metric(context->record, -1, "index_entries", (double)counts.index_entries, "workload");
 }
 
-static int check_variant(const struct pass_context *context)
-{
-    const struct axis_value *asked = &context->point->asked[AXIS_VARIANT];
-
-    if (axis_is_word(asked, "auto") || axis_is_word(asked, context->kernel->variant))
-        return FAIL_OK;
-    return fail_set(FAIL_UNSUPPORTED, "kernel %s has no variant %s", context->kernel->name,
-                    asked->word);
-}
-
 static int run_point(const struct measure *measure, struct pass_context *context)
 {
+    const struct axis_value *asked = context->point->asked;
     int code = shape_from_point(&context->shape, context->point);
 
     if (code == FAIL_OK)
-        code = check_variant(context);
-    if (code == FAIL_OK)
-        code = context->kernel->supports(&context->shape, context->spec);
+        code = kernel_find(&context->kernel, asked[AXIS_KERNEL].word, asked[AXIS_VARIANT].word,
+                           &context->shape, context->spec);
     if (code != FAIL_OK)
         return code;
     context->kernel->plan(&context->shape, context->spec, &context->plan);
@@ -125,7 +116,6 @@ void measure_point(const struct measure *measure, const struct point *point, str
 {
     struct pass_context context = {
         .point = point,
-        .kernel = kernel_by_name(point->asked[AXIS_KERNEL].word),
         .spec = measure->spec,
         .rig = measure->rig,
         .settings = measure->settings,

@@ -26,7 +26,7 @@ struct pass_settings {
 
 struct pass_context {
     const struct point *point;
-    const struct kernel *kernel;
+    const struct kernel *kernel; /* NULL until the shape is known, or without such a variant */
     const struct gpuspec *spec;
     struct kernel_shape shape; /* of one call */
     struct plan

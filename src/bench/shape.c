@@ -35,7 +35,8 @@ int shape_from_point(struct kernel_shape *shape, const struct point *point)
         .page_tokens = number(point, AXIS_PAGE),
         .extra_page_tokens = number(point, AXIS_EXTRA_PAGE),
         .has_sink = axis_is_word(&point->asked[AXIS_SINK], "on"),
-        .nsplit = number(point, AXIS_NSPLIT),
+        .nsplit = axis_is_word(&point->asked[AXIS_NSPLIT], "pow2") ? KERNEL_POW2
+                                                                   : number(point, AXIS_NSPLIT),
     };
     shape->page_stride_bytes = padded ? layout_stride_padded(shape->page_tokens)
                                       : layout_stride_unpadded(shape->page_tokens);

@@ -54,6 +54,7 @@ enum line_column {
     LINE_GROUP,
     LINE_DATA,
     LINE_KERNEL,
+    LINE_VARIANT,
     LINE_BATCH,
     LINE_HEADS,
     LINE_TOPK,
@@ -76,6 +77,7 @@ static const struct table_column line_columns[LINE_COLUMNS] = {
     [LINE_GROUP] = {"group", NULL, TABLE_WORD, 0},
     [LINE_DATA] = {"data", NULL, TABLE_WORD, 0},
     [LINE_KERNEL] = {"kernel", NULL, TABLE_WORD, 0},
+    [LINE_VARIANT] = {"variant", NULL, TABLE_WORD, 0},
     [LINE_BATCH] = {"batch", NULL, TABLE_INT, 0},
     [LINE_HEADS] = {"heads", NULL, TABLE_INT, 0},
     [LINE_TOPK] = {"topk", NULL, TABLE_INT, 0},
@@ -178,6 +180,7 @@ static void add_line(struct table *table, const struct data_set *set, const stru
     table_word(table, LINE_GROUP, set->test->group);
     table_word(table, LINE_DATA, synth_kind_name(spec->kind));
     table_word(table, LINE_KERNEL, kernel->name);
+    table_word(table, LINE_VARIANT, kernel->variant);
     table_int(table, LINE_BATCH, spec->batch);
     table_int(table, LINE_HEADS, spec->heads);
     table_int(table, LINE_TOPK, spec->topk);
@@ -278,10 +281,10 @@ static int one_set(struct validate *validate, struct stand *stand, const struct 
 static int print_summary(const struct stand *stand, FILE *out)
 {
     static const struct table_column columns[] = {
-        {"kernel", NULL, TABLE_WORD, 0},     {"data", NULL, TABLE_WORD, 0},
-        {"lines", NULL, TABLE_INT, 0},       {"failed", NULL, TABLE_INT, 0},
-        {"rel_error", NULL, TABLE_REAL, -1}, {"lse_error", NULL, TABLE_REAL, -1},
-        {"verdict", NULL, TABLE_WORD, 0},
+        {"kernel", NULL, TABLE_WORD, 0},     {"variant", NULL, TABLE_WORD, 0},
+        {"data", NULL, TABLE_WORD, 0},       {"lines", NULL, TABLE_INT, 0},
+        {"failed", NULL, TABLE_INT, 0},      {"rel_error", NULL, TABLE_REAL, -1},
+        {"lse_error", NULL, TABLE_REAL, -1}, {"verdict", NULL, TABLE_WORD, 0},
     };
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
     int code;
@@ -294,12 +297,13 @@ static int print_summary(const struct stand *stand, FILE *out)
                 continue;
             table_row(table);
             table_word(table, 0, kernel_table[k]->name);
-            table_word(table, 1, synth_kind_name((enum synth_kind)kind));
-            table_int(table, 2, (int64_t)tally->lines);
-            table_int(table, 3, (int64_t)tally->failed);
-            table_real(table, 4, tally->rel_error);
-            table_real(table, 5, tally->lse_error);
-            table_word(table, 6, tally->failed == 0 ? "pass" : "FAIL");
+            table_word(table, 1, kernel_table[k]->variant);
+            table_word(table, 2, synth_kind_name((enum synth_kind)kind));
+            table_int(table, 3, (int64_t)tally->lines);
+            table_int(table, 4, (int64_t)tally->failed);
+            table_real(table, 5, tally->rel_error);
+            table_real(table, 6, tally->lse_error);
+            table_word(table, 7, tally->failed == 0 ? "pass" : "FAIL");
         }
     code = table_write(table, TABLE_TEXT, out);
     table_free(table);

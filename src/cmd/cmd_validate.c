@@ -75,7 +75,7 @@ int cmd_validate(int argc, char **argv)
         return fail_set(FAIL_USAGE, "validate takes no operand: '%s'", argv[1]);
     if (o.device < 0 || o.device > 1023)
         return fail_set(FAIL_USAGE, "no such device: %lld", (long long)o.device);
-    if (o.kernel && !kernel_by_name(o.kernel))
+    if (o.kernel && !kernel_exists(o.kernel))
         return fail_set(FAIL_USAGE, "no such kernel: '%s' (smscope list kernels)", o.kernel);
     datadir_set(o.datadir);
     return validate(&o);

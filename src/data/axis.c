@@ -11,7 +11,8 @@ enum { VALUES_MOST = 100000 }; /* repeats count: a typing error should not take 
 
 static const struct axis_info table[AXIS_COUNT] = {
     [AXIS_KERNEL] = {"kernel", "", "*", 1, 0, "all", "kernels to run, or all of them"},
-    [AXIS_VARIANT] = {"variant", "", "auto|portable", 1, 0, "auto", "which build of a kernel"},
+    [AXIS_VARIANT] = {"variant", "", "auto|portable|hopper|cluster", 1, 0, "auto",
+                      "which build of a kernel"},
     [AXIS_HEADS] = {"heads", "heads", "", 1, 128, "64", "query heads"},
     [AXIS_CONCURRENCY] = {"concurrency", "requests", "batch", 1, 65536, "1",
                           "requests decoding at once; batch: as many as the batch axis"},

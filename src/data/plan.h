@@ -20,10 +20,12 @@ struct plan_launch {
     const char *name; /* the device function, e.g. "smscope_split" */
     uint32_t grid[3];
     uint32_t block[3];
+    uint32_t cluster;       /* blocks along z that share a cluster; 0 and 1: none */
     int registers;          /* a thread */
     bool registers_planned; /* from __launch_bounds__, because no compiler report names this
                                function */
     int barriers;           /* hardware barriers a block uses, at least 1 if it synchronises */
+    bool overlaps; /* starts while the launch before it ends, and waits for its results itself */
     uint32_t smem_static_bytes;
     uint32_t smem_dynamic_bytes;
     enum plan_unit unit;

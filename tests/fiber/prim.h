@@ -197,6 +197,11 @@ static inline uint32_t prim_ballot(bool value)
     return own.result;
 }
 
+static inline uint32_t prim_count(uint32_t bits)
+{
+    return (uint32_t)__builtin_popcount(bits);
+}
+
 static inline bool prim_any(bool value)
 {
     return prim_ballot(value) != 0;
@@ -296,6 +301,14 @@ static inline void prim_mma(float (&c)[4], const uint32_t (&a)[4], const uint32_
     struct fiber_fragment own = {c, a, b};
 
     fiber_warp(fiber_mma_all, &own);
+}
+
+static inline void prim_grid_wait()
+{
+}
+
+static inline void prim_grid_release()
+{
 }
 
 template <typename Params>
