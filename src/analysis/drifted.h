@@ -11,8 +11,7 @@
 struct drifted {
     const struct store_point_read *point; /* the one that was timed twice; NULL: none was */
     double first_us, again_us, moved_pct;
-    double
-        drifted; /* 1 or 0; NaN: not looked for (a model, an older run, a sweep that was ended) */
+    double drifted; /* 1 or 0; NaN: not looked for (a model, an older run, a sweep ended early) */
 };
 
 void drifted_find(struct drifted *drifted, const struct store_file *file);

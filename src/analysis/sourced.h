@@ -36,8 +36,8 @@ struct sourced sourced_point_or_main(const struct store_point_read *point, const
 struct sourced sourced_step_sum(const struct store_point_read *point, const char *name,
                                 bool main_only);
 
-/* DRAM bytes of one launch: counted, or as planned where the label is the model's; NaN if neither.
- */
+/* DRAM bytes of one launch: counted, or as planned where the label is the
+ * model's; NaN if neither. */
 double sourced_dram_bytes(const struct store_point_read *point, const struct store_launch *launch,
                           const char *label);
 

@@ -22,8 +22,8 @@ struct target {
     char cupti[16], cc[16], started_at[32];
 };
 
-/* Whether a name of -d can be one: FAIL_USAGE for no number and for no usable model.  Touches no
- * GPU. */
+/* Whether a name of -d can be one: FAIL_USAGE for no number and for no usable
+ * model.  Touches no GPU. */
 int target_check_name(const char *name);
 
 /* By the name of -d.  Close it also after a failure: FAIL_USAGE for a name that is none, FAIL_ENV

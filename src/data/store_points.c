@@ -15,8 +15,8 @@ static int bind_axis(sqlite3_stmt *statement, int place, const struct axis_value
     return sqlite3_bind_int64(statement, place, value->number);
 }
 
-/* The value to show from the start: as asked, but the numbers that concurrency and batch came to.
- */
+/* The value to show from the start: as asked, but the numbers that
+ * concurrency and batch came to. */
 static struct axis_value shown_value(const struct point *point, enum axis_id id)
 {
     struct axis_value value = point->asked[id];
@@ -27,9 +27,8 @@ static struct axis_value shown_value(const struct point *point, enum axis_id id)
     return value;
 }
 
-enum {
-    POINT_FIRST_AXIS = 7
-}; /* place of the first axis among the values of store_insert_points() */
+/* Place of the first axis among the values of store_insert_points(). */
+enum { POINT_FIRST_AXIS = 7 };
 
 static int insert_point(struct store *store, sqlite3_stmt *statement, const struct point *point,
                         size_t ord)
