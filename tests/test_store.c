@@ -547,6 +547,32 @@ static void test_a_file_that_is_taken_away(void **state)
     assert_int_equal(files_in(folder), 3); /* two saved ones and tmp */
 }
 
+/* Replaces the run by "other" when a transaction begins: too late for a look before it. */
+static int replace_at_begin(unsigned reason, void *user, void *statement, void *text)
+{
+    (void)reason, (void)user, (void)statement;
+    if (strncmp(text, "BEGIN", 5) == 0)
+        (void)rename("other", path);
+    return 0;
+}
+
+static int watch_begins(sqlite3 *db)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, replace_at_begin, NULL);
+}
+
+static void test_a_file_that_is_taken_away_in_a_transaction(void **state)
+{
+    (void)state;
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))watch_begins), SQLITE_OK);
+    struct store *store = begin_a_point();
+    sqlite3_reset_auto_extension();
+    put_bytes("other", "other", 5);
+    check_taken_away(store, "run.db was replaced while it was written; what it held is in",
+                     "run.db.saved");
+    assert_int_equal(files_in(folder), 3); /* other, saved and tmp */
+}
+
 /* Opens the run for writing in another process and keeps it until killed. */
 static pid_t start_writer(void)
 {
@@ -1008,6 +1034,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_look_before_writing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_that_is_taken_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_taken_away_in_a_transaction, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_one_writer_and_any_readers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_killed_writer_loses_only_its_transaction, set_up,
                                         tear_down),

@@ -175,7 +175,7 @@ int store_execute(struct store *store, const char *sql, const char *types, ...)
 
 int store_begin(struct store *store)
 {
-    return store_execute(store, "BEGIN IMMEDIATE", "");
+    return store_explain(store, store_execute(store, "BEGIN IMMEDIATE", ""));
 }
 
 int store_end(struct store *store, int result)
@@ -184,5 +184,5 @@ int store_end(struct store *store, int result)
         result = store_execute(store, "COMMIT", "");
     if (result != FAIL_OK)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return result;
+    return store_explain(store, result);
 }

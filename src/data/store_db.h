@@ -50,6 +50,10 @@ int store_insert_points(struct store *store, const struct point_list *points, si
  */
 int store_check_place(struct store *store);
 
+/* SQLite may be the first to notice that the file is gone, and calls it readonly: in place of such
+ * a failure, what store_check_place() says.  Not within a transaction either. */
+int store_explain(struct store *store, int result);
+
 /* Within a transaction, without sealing. */
 int store_insert_run_metric(struct store *store, const struct store_metric *metric);
 

@@ -86,3 +86,9 @@ int store_check_place(struct store *store)
                         store->path);
     return save(store, there ? "replaced" : "removed");
 }
+
+int store_explain(struct store *store, int result)
+{
+    int code = result == FAIL_OK ? FAIL_OK : store_check_place(store);
+    return code == FAIL_OK ? result : code;
+}

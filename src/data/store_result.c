@@ -36,9 +36,10 @@ int store_begin_point(struct store *store, size_t ord)
 {
     int rc = store_check_place(store);
     if (rc == FAIL_OK)
-        rc =
+        rc = store_explain(
+            store,
             store_execute(store, "UPDATE point SET status = 'running', reason = NULL WHERE ord = ?",
-                          "i", (int64_t)ord);
+                          "i", (int64_t)ord));
     return rc == FAIL_OK ? check_changed(store, ord) : rc;
 }
 
