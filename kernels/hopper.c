@@ -16,14 +16,17 @@ static uint32_t head_groups(const struct kernel_shape *shape)
 
 static int hopper_supports(const struct kernel_shape *shape, const struct gpuspec *spec)
 {
+    int code;
+
     if (spec->cc_major != 9 || spec->cc_minor != 0)
         return fail_set(FAIL_UNSUPPORTED, "wgmma needs compute capability 9.0, not %d.%d",
                         spec->cc_major, spec->cc_minor);
+    code = mla_supports(shape, spec, HOPPER_SMEM_BYTES);
 #ifdef HAVE_CUDA
-    if (strstr(CUDA_ARCHS, "90a") == NULL)
-        return fail_set(FAIL_UNSUPPORTED, "this build has no code for sm_90a");
+    if (code == FAIL_OK && strstr(CUDA_ARCHS, "90a") == NULL)
+        code = fail_set(FAIL_UNSUPPORTED, "this build has no code for sm_90a");
 #endif
-    return mla_supports(shape, spec, HOPPER_SMEM_BYTES);
+    return code;
 }
 
 /*
@@ -32,32 +35,35 @@ static int hopper_supports(const struct kernel_shape *shape, const struct gpuspe
  * are not; so the parts fill half of the SMs, and all of them only where that halves 8 tiles or
  * more.
  */
-enum { FEW_TILES = 4, WORTH_FILLING = 8 };
+enum { FEW_TILES = 4, WORTH_FILLING = 8, MOST_PARTS = 16 };
 
 static uint32_t default_parts(const struct kernel_shape *shape, const struct gpuspec *spec)
 {
     uint64_t blocks = (uint64_t)shape->batch * head_groups(shape), sms = (uint64_t)spec->sm_count;
     uint32_t parts = 1, tiles = mla_tiles(shape);
 
-    while (tiles > FEW_TILES && parts < HOPPER_MAX_CLUSTER && parts * 2 <= tiles &&
+    while (tiles > FEW_TILES && parts < MOST_PARTS && parts * 2 <= tiles &&
            (blocks * parts * 2 <= sms / 2 ||
             (blocks * parts * 2 <= sms && tiles / parts >= WORTH_FILLING)))
         parts *= 2;
     return parts;
 }
 
-/* By itself only for two parts: merging more in a cluster took longer than a second kernel. */
+static uint32_t parts_of(const struct kernel_shape *shape, const struct gpuspec *spec)
+{
+    if (shape->nsplit == KERNEL_POW2)
+        return mla_pow2(shape, spec, head_groups(shape));
+    return shape->nsplit > 0 ? shape->nsplit : default_parts(shape, spec);
+}
+
+/* Larger clusters took longer than a second kernel at every batch (kernels/README.md, entry 2). */
 static int cluster_supports(const struct kernel_shape *shape, const struct gpuspec *spec)
 {
-    int code;
+    int code = hopper_supports(shape, spec);
 
-    if (shape->nsplit > HOPPER_MAX_CLUSTER)
-        return fail_set(FAIL_UNSUPPORTED, "%u parts, a cluster has at most %d blocks",
-                        shape->nsplit, (int)HOPPER_MAX_CLUSTER);
-    code = hopper_supports(shape, spec);
-    if (code == FAIL_OK && shape->nsplit == 0 && default_parts(shape, spec) > 2)
-        code = fail_set(FAIL_UNSUPPORTED, "%u parts merge faster in a second kernel",
-                        default_parts(shape, spec));
+    if (code == FAIL_OK && parts_of(shape, spec) != HOPPER_CLUSTER)
+        code = fail_set(FAIL_UNSUPPORTED, "a cluster merges %d parts, not %u", (int)HOPPER_CLUSTER,
+                        parts_of(shape, spec));
     return code;
 }
 
@@ -98,13 +104,6 @@ static void mma_plan(const struct kernel_shape *shape, const struct gpuspec *spe
     plan_main(&plan->launch[0], "smscope_mma_hopper", shape, spec, 1, false);
 }
 
-static uint32_t parts_of(const struct kernel_shape *shape, const struct gpuspec *spec)
-{
-    if (shape->nsplit == KERNEL_POW2)
-        return mla_pow2(shape, spec, head_groups(shape));
-    return shape->nsplit > 0 ? shape->nsplit : default_parts(shape, spec);
-}
-
 static void splitk_plan(const struct kernel_shape *shape, const struct gpuspec *spec,
                         struct plan *plan)
 {
@@ -123,11 +122,8 @@ static void splitk_plan(const struct kernel_shape *shape, const struct gpuspec *
 static void cluster_plan(const struct kernel_shape *shape, const struct gpuspec *spec,
                          struct plan *plan)
 {
-    uint32_t nsplit = parts_of(shape, spec);
-
-    *plan = (struct plan){.count = 1, .nsplit = nsplit};
-    plan_main(&plan->launch[0], nsplit > 1 ? "smscope_split_cluster" : "smscope_split_hopper",
-              shape, spec, nsplit, nsplit > 1);
+    *plan = (struct plan){.count = 1, .nsplit = HOPPER_CLUSTER};
+    plan_main(&plan->launch[0], "smscope_split_cluster", shape, spec, HOPPER_CLUSTER, true);
 }
 
 const struct kernel mma_hopper_kernel = {
@@ -153,7 +149,7 @@ const struct kernel splitk_hopper_kernel = {
 const struct kernel splitk_cluster_kernel = {
     .name = "splitk",
     .variant = "cluster",
-    .summary = "as mma with the list cut into nsplit parts, merged by the cluster that has them",
+    .summary = "as mma with the list cut in two, merged by the cluster that has both parts",
     .axes = MLA_AXES | 1u << AXIS_NSPLIT,
     .supports = cluster_supports,
     .plan = cluster_plan,

@@ -52,7 +52,7 @@ struct hopper_smem {
     uint8_t scales[HOPPER_LOADERS][HOPPER_SCALE_BATCHES][HOPPER_BATCH][LAYOUT_SCALE_BYTES];
     float rescale[HOPPER_STAGES][HOPPER_HEADS];
     float finish[HOPPER_HEADS];
-    float max[HOPPER_MAX_CLUSTER][HOPPER_HEADS], sum[HOPPER_MAX_CLUSTER][HOPPER_HEADS]; /* parts' */
+    float max[HOPPER_CLUSTER][HOPPER_HEADS], sum[HOPPER_CLUSTER][HOPPER_HEADS]; /* parts' */
     uint32_t moved[HOPPER_STAGES][HOPPER_WARPS]; /* does a head of the warp have a rescale */
     uint32_t valid[HOPPER_STAGES][HOPPER_TILE / HOPPER_BATCH]; /* of token n of the batch: bit 4n */
     uint64_t filled[HOPPER_STAGES][2], drained[HOPPER_STAGES], weighed[HOPPER_STAGES];
@@ -373,9 +373,11 @@ PRIM_DEVICE void hopper_keys(float (&s)[16], const uint32_t (&q)[HOPPER_Q_SLICES
     prim_wgmma_commit();
 }
 
-/* Maximum and sum of the thread's two heads (r and r + 8); sums are of the thread's own tokens. */
+/* Maximum and sums of the thread's two heads (r and r + 8); sums are of the thread's own tokens.
+ * rounded_sum is of the weights as P V takes them: dividing by it undoes what their rounding has in
+ * common. */
 struct hopper_softmax {
-    float max[2], sum[2];
+    float max[2], sum[2], rounded_sum[2];
 };
 
 /* Scores in powers of two; masked ones -inf. */
@@ -406,7 +408,7 @@ PRIM_DEVICE void hopper_weigh(struct hopper_softmax &state, float (&rescale)[2],
 {
 #pragma unroll
     for (uint32_t half = 0; half < 2; half++) {
-        float max = s[0][2 * half], base, sum = 0.0f;
+        float max = s[0][2 * half], base, sum = 0.0f, rounded = 0.0f;
 
 #pragma unroll
         for (uint32_t i = 0; i < 16; i++) {
@@ -428,8 +430,11 @@ PRIM_DEVICE void hopper_weigh(struct hopper_softmax &state, float (&rescale)[2],
 
             sum += low + high;
             weights[i][half] = prim_pack_bf16(low, high);
+            rounded += prim_as_float(weights[i][half] << 16) +
+                       prim_as_float(weights[i][half] & 0xffff0000u);
         }
         state.sum[half] = state.sum[half] * rescale[half] + sum;
+        state.rounded_sum[half] = state.rounded_sum[half] * rescale[half] + rounded;
     }
 }
 
@@ -494,14 +499,17 @@ PRIM_DEVICE void hopper_finish(struct hopper_smem &smem, const struct call &call
 #pragma unroll
     for (uint32_t half = 0; half < 2; half++) {
         uint32_t head = hopper_warp() * 16 + 8 * half + hopper_lane() / 4;
-        float sum = state.sum[half], factor = 1.0f;
+        float sum = state.sum[half], rounded = state.rounded_sum[half], factor;
 
-        for (uint32_t by = 1; by < 4; by *= 2)
+        for (uint32_t by = 1; by < 4; by *= 2) {
             sum += prim_shuffle_xor(sum, by);
+            rounded += prim_shuffle_xor(rounded, by);
+        }
         if ((hopper_lane() & 3) != 0)
             continue;
+        factor = sum > 0.0f ? sum / rounded : 0.0f;
         if (cluster) {
-            for (uint32_t i = 0; i < call.nsplit; i++) {
+            for (uint32_t i = 0; i < HOPPER_CLUSTER; i++) {
                 prim_far_store(prim_far(&smem.max[block.part][head], i), state.max[half]);
                 prim_far_store(prim_far(&smem.sum[block.part][head], i), sum);
             }
@@ -515,7 +523,8 @@ PRIM_DEVICE void hopper_finish(struct hopper_smem &smem, const struct call &call
 
             call.lse[block.row_head + head] =
                 sum > 0.0f ? prim_multiply(lse, CALL_LN2) : prim_infinity();
-            factor = sum > 0.0f ? call_sink_factor(call, block.first_head + head, lse) / sum : 0.0f;
+            factor =
+                sum > 0.0f ? call_sink_factor(call, block.first_head + head, lse) / rounded : 0.0f;
         }
         smem.finish[head] = factor;
     }
@@ -675,87 +684,69 @@ PRIM_DEVICE void hopper_values(struct hopper_smem &smem, const struct call &call
 
 /* --- merging in a cluster --------------------------------------------------------------------- */
 
-/* The weight of the lane's block in a head's merge, and what finishes the merged sums. */
-PRIM_DEVICE float hopper_merge_weight(const struct hopper_smem &smem, const struct call &call,
-                                      const struct hopper_block &block, uint32_t head,
-                                      float *finish)
+/* What each part's sums of a head are to be multiplied with. */
+PRIM_DEVICE void hopper_merge_weights(float (&weight)[HOPPER_CLUSTER],
+                                      const struct hopper_smem &smem, const struct call &call,
+                                      const struct hopper_block &block, uint32_t head)
 {
-    uint32_t lane = hopper_lane();
-    bool used = lane < call.nsplit && smem.sum[lane % HOPPER_MAX_CLUSTER][head] > 0.0f;
-    float max = used ? smem.max[lane % HOPPER_MAX_CLUSTER][head] : -prim_infinity();
-    float base = max, weight, total, lse;
+    float base = -prim_infinity(), total = 0.0f, lse, finish;
 
-    for (uint32_t by = 1; by < HOPPER_MAX_CLUSTER; by *= 2) {
-        float other = prim_shuffle_xor(base, by);
-        base = other > base ? other : base;
+    for (uint32_t part = 0; part < HOPPER_CLUSTER; part++)
+        if (smem.sum[part][head] > 0.0f && smem.max[part][head] > base)
+            base = smem.max[part][head];
+    for (uint32_t part = 0; part < HOPPER_CLUSTER; part++) {
+        bool used = smem.sum[part][head] > 0.0f;
+
+        weight[part] = used ? prim_exp2(smem.max[part][head] - base) : 0.0f;
+        total += weight[part] * smem.sum[part][head];
     }
-    weight = used ? prim_exp2(max - base) : 0.0f;
-    total = used ? weight * smem.sum[lane % HOPPER_MAX_CLUSTER][head] : 0.0f;
-    for (uint32_t by = 1; by < HOPPER_MAX_CLUSTER; by *= 2)
-        total += prim_shuffle_xor(total, by);
     lse = base + prim_log2(total);
-    *finish = total > 0.0f ? call_sink_factor(call, block.first_head + head, lse) / total : 0.0f;
-    if (lane == 0)
+    finish = total > 0.0f ? call_sink_factor(call, block.first_head + head, lse) / total : 0.0f;
+    for (uint32_t part = 0; part < HOPPER_CLUSTER; part++)
+        weight[part] *= finish;
+    if (hopper_lane() == 0)
         call.lse[block.row_head + head] =
             total > 0.0f ? prim_multiply(lse, CALL_LN2) : prim_infinity();
-    return weight;
 }
 
-/* Adds CHUNKS x 128 values of a head from all blocks of the cluster, from value `first` on. */
-template <uint32_t CHUNKS>
-PRIM_DEVICE void hopper_merge_values(struct hopper_smem &smem, const struct call &call,
-                                     const struct hopper_block &block, uint32_t head,
-                                     uint32_t first)
+/* A warp merges a head. */
+PRIM_DEVICE void hopper_merge_head(struct hopper_smem &smem, const struct call &call,
+                                   const struct hopper_block &block, uint32_t head)
 {
+    enum { CHUNKS = LAYOUT_DIM / 128 }; /* 4 values a lane each time */
     uint32_t lane = hopper_lane();
-    float finish, out[CHUNKS][4] = {};
-    float own = hopper_merge_weight(smem, call, block, head, &finish);
+    float weight[HOPPER_CLUSTER], out[CHUNKS][4] = {};
 
-    finish = prim_shuffle(finish, 0);
-#pragma unroll 4
-    for (uint32_t part = 0; part < call.nsplit; part++) {
-        float weight = prim_shuffle(own, part);
-
+    hopper_merge_weights(weight, smem, call, block, head);
+#pragma unroll
+    for (uint32_t part = 0; part < HOPPER_CLUSTER; part++)
 #pragma unroll
         for (uint32_t k = 0; k < CHUNKS; k++) {
-            uint8_t *place = hopper_sum_place(smem, head, first / 4 + 32 * k + lane);
+            uint8_t *place = hopper_sum_place(smem, head, 32 * k + lane);
             struct prim_quad value = prim_far_load16(prim_far(place, part));
 
             for (uint32_t i = 0; i < 4; i++) /* a block without entries has written none */
-                out[k][i] += weight > 0.0f ? weight * prim_as_float(value.word[i]) : 0.0f;
+                out[k][i] +=
+                    weight[part] > 0.0f ? weight[part] * prim_as_float(value.word[i]) : 0.0f;
         }
-    }
 #pragma unroll
     for (uint32_t k = 0; k < CHUNKS; k++)
-        prim_store8(call.out + (block.row_head + head) * LAYOUT_DIM + first + 128 * k + 4 * lane,
-                    prim_pack_bf16(out[k][0] * finish, out[k][1] * finish),
-                    prim_pack_bf16(out[k][2] * finish, out[k][3] * finish));
-}
-
-/* The block's share of the heads, CHUNKS x 128 values a warp at a time. */
-template <uint32_t CHUNKS>
-PRIM_DEVICE void hopper_merge_share(struct hopper_smem &smem, const struct call &call,
-                                    const struct hopper_block &block)
-{
-    enum { PIECES = LAYOUT_DIM / (128 * CHUNKS) };
-    uint32_t heads = block.heads < HOPPER_HEADS ? block.heads : HOPPER_HEADS;
-    uint32_t first = PIECES * (block.part * heads / call.nsplit);
-    uint32_t end = PIECES * ((block.part + 1) * heads / call.nsplit);
-
-    for (uint32_t i = first + threadIdx.x / 32; i < end; i += HOPPER_THREADS / 32)
-        hopper_merge_values<CHUNKS>(smem, call, block, i / PIECES, i % PIECES * 128 * CHUNKS);
+        prim_store8(call.out + (block.row_head + head) * LAYOUT_DIM + 128 * k + 4 * lane,
+                    prim_pack_bf16(out[k][0], out[k][1]), prim_pack_bf16(out[k][2], out[k][3]));
 }
 
 /* Each block of the cluster merges a share of the heads. */
 PRIM_DEVICE void hopper_merge(struct hopper_smem &smem, const struct call &call,
                               const struct hopper_block &block)
 {
+    uint32_t heads = block.heads < HOPPER_HEADS ? block.heads : HOPPER_HEADS;
+    uint32_t end = (block.part + 1) * heads / HOPPER_CLUSTER;
+
     prim_cluster_arrive();
     prim_cluster_wait();
-    if (call.nsplit < 8) /* as many loads in flight as there are registers for */
-        hopper_merge_share<4>(smem, call, block);
-    else
-        hopper_merge_share<2>(smem, call, block);
+    for (uint32_t head = block.part * heads / HOPPER_CLUSTER + threadIdx.x / 32; head < end;
+         head += HOPPER_THREADS / 32)
+        hopper_merge_head(smem, call, block, head);
     prim_cluster_arrive();
     prim_cluster_wait(); /* the others read this block's sums */
 }

@@ -3,7 +3,7 @@
  * have different tasks.
  *
  * A block works on 64 heads of a row and one part of its list.  mma and splitk have it as variant
- * `hopper`; variant `cluster` of splitk merges the parts inside the kernel, the parts of a row
+ * `hopper`; variant `cluster` of splitk merges two parts inside the kernel, the parts of a row
  * being the blocks of a cluster.
  */
 #ifndef KERNELS_HOPPER_H
@@ -25,8 +25,8 @@ enum {
     HOPPER_RIGHT = LAYOUT_DIM - HOPPER_LEFT, /* and in the other's */
     HOPPER_THREADS = 3 * HOPPER_GROUP,
     HOPPER_BLOCKS_PER_SM = 1,
-    HOPPER_MAX_CLUSTER = 16, /* more than 8 is not portable, Hopper has it */
-    HOPPER_SMEM_BYTES = 228096
+    HOPPER_CLUSTER = 2, /* blocks of a cluster, parts that it merges */
+    HOPPER_SMEM_BYTES = 220928
 };
 
 /* Of mma and splitk. */

@@ -18,8 +18,6 @@
 #define PRIM_DEVICE static __device__ __forceinline__
 #define PRIM_ALL 0xffffffffu /* every lane of a warp */
 
-enum { PRIM_PORTABLE_CLUSTER = 8 }; /* blocks; larger ones have to be allowed */
-
 /* Four 32-bit words that travel as one 16-byte access. */
 struct prim_quad {
     uint32_t word[4];
@@ -261,9 +259,6 @@ static int prim_launch(void (*function)(Params), const struct plan_launch *launc
         attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attribute->val.programmaticStreamSerializationAllowed = 1;
     }
-    if (error == cudaSuccess && launch->cluster > PRIM_PORTABLE_CLUSTER)
-        error = cudaFuncSetAttribute((const void *)function,
-                                     cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (error == cudaSuccess)
         error = cudaLaunchKernelExC(&config, (const void *)function, arguments);
     if (error != cudaSuccess)

@@ -194,6 +194,47 @@ static void splitk_default_and_one(void **state)
                      plan_of("mma", &shape, &spec_h200).launch[0].dram_bytes);
 }
 
+static const char *splitk_variant(uint32_t nsplit, uint32_t batch)
+{
+    struct kernel_shape shape = shape_of(64, batch, 512);
+    const struct kernel *kernel;
+
+    shape.nsplit = nsplit;
+    assert_int_equal(kernel_find(&kernel, "splitk", KERNEL_AUTO, &shape, &spec_h200), FAIL_OK);
+    return kernel->variant;
+}
+
+/* Two parts merge in their cluster, more in a second kernel, also where they are asked for. */
+static void cluster_for_two_parts(void **state)
+{
+    struct kernel_shape shape = shape_of(64, 64, 512);
+    const struct kernel *kernel;
+    struct plan plan;
+
+    (void)state;
+    if (kernel_find(&kernel, "mma", "hopper", &shape, &spec_h200) != FAIL_OK) {
+        assert_string_equal(fail_text(), "this build has no code for sm_90a");
+        return;
+    }
+    assert_string_equal(splitk_variant(0, 64), "cluster");
+    assert_string_equal(splitk_variant(2, 1), "cluster");
+    assert_string_equal(splitk_variant(0, 1), "hopper");
+    assert_string_equal(splitk_variant(1, 1), "hopper");
+    assert_string_equal(splitk_variant(3, 1), "hopper");
+    assert_string_equal(splitk_variant(16, 1), "hopper");
+    shape.nsplit = 2;
+    assert_int_equal(kernel_find(&kernel, "splitk", "cluster", &shape, &spec_h200), FAIL_OK);
+    kernel->plan(&shape, &spec_h200, &plan);
+    assert_int_equal(plan.count, 1);
+    assert_int_equal(plan.scratch_bytes, 0);
+    assert_int_equal(plan.launch[0].cluster, 2);
+    assert_grid(&plan.launch[0], 64, 1, 2);
+    shape.nsplit = 4;
+    assert_int_equal(kernel_find(&kernel, "splitk", "cluster", &shape, &spec_h200),
+                     FAIL_UNSUPPORTED);
+    assert_string_equal(fail_text(), "a cluster merges 2 parts, not 4");
+}
+
 static void assert_refused(const struct kernel_shape *shape, const struct gpuspec *spec,
                            const char *reason)
 {
@@ -279,6 +320,7 @@ int main(void)
         cmocka_unit_test(simt_counts),
         cmocka_unit_test(splitk_counts),
         cmocka_unit_test(splitk_default_and_one),
+        cmocka_unit_test(cluster_for_two_parts),
         cmocka_unit_test(refused),
         cmocka_unit_test(accepted),
     };
