@@ -29,14 +29,13 @@ struct pass_context {
     const struct kernel *kernel; /* NULL until the shape is known, or without such a variant */
     const struct gpuspec *spec;
     struct kernel_shape shape; /* of one call */
-    struct plan
-        plan; /* of one call; registers corrected by the trace pass to what the device says */
-    struct rig *rig; /* device data; NULL on a model */
+    struct plan plan; /* of one call; registers as the trace pass found them on the device */
+    struct rig *rig;  /* device data; NULL on a model */
     const struct pass_settings *settings;
     struct record *record;
-    double step_us;    /* median of the time pass, NaN before it */
-    double *launch_us; /* mean time of each launch of a step in order, from the trace pass; NULL
-                          without it */
+    double step_us; /* median of the time pass, NaN before it */
+    /* Mean time of each launch of a step in order, from the trace pass; NULL without it. */
+    double *launch_us;
 };
 
 enum pass_where { PASS_ANYWHERE, PASS_DEVICE, PASS_MODEL };
@@ -50,14 +49,17 @@ struct pass {
 extern const struct pass pass_table[];
 extern const size_t pass_count;
 
-int pass_check(
-    struct pass_context *context); /* result against the reference, on a sample of rows and heads */
-int pass_time(struct pass_context *context);  /* step time by device events */
-int pass_trace(struct pass_context *context); /* every launch by the Activity API */
-int pass_launches(
-    struct pass_context *context); /* what the plan says of each launch: occupancy, waves */
-int pass_counters(
-    struct pass_context *context); /* achieved occupancy, busy SMs, bytes by the Range Profiler */
-int pass_model(struct pass_context *context); /* all of it from plan and spec alone */
+/* The result against the reference, on a sample of rows and heads. */
+int pass_check(struct pass_context *context);
+/* Step time by device events. */
+int pass_time(struct pass_context *context);
+/* Every launch by the Activity API. */
+int pass_trace(struct pass_context *context);
+/* What the plan says of each launch: occupancy, waves. */
+int pass_launches(struct pass_context *context);
+/* Achieved occupancy, busy SMs, bytes by the Range Profiler. */
+int pass_counters(struct pass_context *context);
+/* All of it from plan and spec alone. */
+int pass_model(struct pass_context *context);
 
 #endif

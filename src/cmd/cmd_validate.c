@@ -1,14 +1,15 @@
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/fail.h"
 #include "base/options.h"
 #include "cmd/cmd.h"
 #include "data/datadir.h"
+#include "data/store.h"
 #include "kernels/kernel.h"
 
 #ifdef HAVE_CUDA
+#include "base/text.h"
 #include "bench/validate.h"
 #endif
 
@@ -19,23 +20,27 @@ struct validate_options {
 };
 
 #ifdef HAVE_CUDA
+/* The lines stay in memory until the end, so that a file is replaced only by a whole one. */
 static int validate(const struct validate_options *o)
 {
     struct validate run = {
         .ordinal = (int)o->device, .kernel = o->kernel, .quick = o->quick, .summary = stdout};
+    char *lines = NULL;
+    size_t length = 0;
     int code;
 
-    if (o->output) {
-        run.lines = fopen(o->output, "w");
-        if (!run.lines)
-            return fail_set(FAIL_DATA, "%s: %s", o->output, strerror(errno));
-    }
+    if (o->output)
+        run.lines = open_memstream(&lines, &length);
     code = validate_run(&run);
-    if (run.lines && fclose(run.lines) != 0 && code == FAIL_OK)
-        code = fail_set(FAIL_DATA, "%s: %s", o->output, strerror(errno));
     if (code == FAIL_OK || code == FAIL_WRONG)
         printf("%zu passed, %zu failed, %zu unsupported\n", run.passed, run.failed,
                run.unsupported);
+    if (run.lines && fclose(run.lines) == 0 && length > 0) {
+        int written = text_write_file(o->output, lines, length);
+
+        code = code == FAIL_OK ? written : code;
+    }
+    free(lines);
     return code;
 }
 #else
@@ -77,6 +82,8 @@ int cmd_validate(int argc, char **argv)
         return fail_set(FAIL_USAGE, "no such device: %lld", (long long)o.device);
     if (o.kernel && !kernel_exists(o.kernel))
         return fail_set(FAIL_USAGE, "no such kernel: '%s' (smscope list kernels)", o.kernel);
+    if (o.output && store_is_run(o.output))
+        return fail_set(FAIL_USAGE, "%s is a run file; validate does not replace one", o.output);
     datadir_set(o.datadir);
     return validate(&o);
 }

@@ -22,24 +22,23 @@ struct plan_launch {
     uint32_t block[3];
     uint32_t cluster;       /* blocks along z that share a cluster; 0 and 1: none */
     int registers;          /* a thread */
-    bool registers_planned; /* from __launch_bounds__, because no compiler report names this
-                               function */
+    bool registers_planned; /* from __launch_bounds__: no compiler report names this function */
     int barriers;           /* hardware barriers a block uses, at least 1 if it synchronises */
     bool overlaps; /* starts while the launch before it ends, and waits for its results itself */
-    uint32_t smem_static_bytes;
-    uint32_t smem_dynamic_bytes;
+    uint32_t smem_static_bytes, smem_dynamic_bytes;
     enum plan_unit unit;
-    uint32_t
-        tiles; /* tiles the longest block walks, 32 list entries each; combine: parts it merges */
-    uint32_t
-        blocks_ahead; /* tiles whose loads are in flight while one is worked on: 1 = no overlap */
+    /* That the longest block walks, 32 list entries each; combine: parts it merges. */
+    uint32_t tiles;
+    /* Tiles whose loads are in flight while one is worked on: 1 = no overlap. */
+    uint32_t blocks_ahead;
     uint64_t valid_entries; /* batch x (topk + extra_topk); 0 for combine */
-    uint64_t dram_bytes; /* compulsory: every entry once, q, indices, out, lse; scratch is not while
-                            it fits L2 */
-    uint64_t l2_bytes;   /* from L2 to the SMs, re-reads and scratch included */
+    /* Compulsory: every entry once, q, indices, out, lse; scratch is not while it fits L2. */
+    uint64_t dram_bytes;
+    /* Between L2 and the SMs, both ways: re-reads, scratch, out and lse included. */
+    uint64_t l2_bytes;
     uint64_t scratch_bytes; /* written by main or read by combine */
-    uint64_t
-        flops; /* 2 x heads x entries x (512 + 512); done ones, padding heads included, for main */
+    /* 2 x heads x entries x (512 + 512); done ones, padding heads included, for main. */
+    uint64_t flops;
 };
 
 struct plan {
