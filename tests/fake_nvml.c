@@ -1,7 +1,7 @@
 /*
  * A libnvidia-ml.so.1 of our own with one GPU, "GPU-fake".  $FAKE_NVML: the event reasons as a
- * number, or "broken": every reading fails, or "no-init".  Compiled with FAKE_OLD it has only the
- * reasons' older name.
+ * number, or "broken": every reading fails, or "no-init".  $FAKE_NVML_SM_CLOCK: in MHz, in place of
+ * 1500.  Compiled with FAKE_OLD it has only the reasons' older name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,10 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 
 int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
 {
+    const char *sm = getenv("FAKE_NVML_SM_CLOCK");
+
+    if (type == 1 && sm)
+        return give(device, mhz, (unsigned)strtoul(sm, NULL, 10));
     return give(device, mhz, type == 1 ? 1500 : type == 2 ? 3201 : 7);
 }
 

@@ -13,6 +13,7 @@ C_TESTS = \
 	tests/test_gpuspec \
 	tests/test_groups \
 	tests/test_ini \
+	tests/test_measured \
 	tests/test_occupancy \
 	tests/test_options \
 	tests/test_order \
@@ -28,6 +29,7 @@ C_TESTS = \
 	tests/test_resume \
 	tests/test_roofline \
 	tests/test_row \
+	tests/test_sampling \
 	tests/test_select \
 	tests/test_shape \
 	tests/test_stats \
@@ -44,9 +46,12 @@ C_TESTS = \
 # of src/gpu, on libraries of our own in place of CUPTI and NVML
 GPU_TESTS = \
 	tests/test_activity \
+	tests/test_ceilings \
+	tests/test_compulsory \
 	tests/test_gpu_cupti \
 	tests/test_nvml \
-	tests/test_pass_cupti
+	tests/test_pass_cupti \
+	tests/test_telemetry
 
 SCRIPT_TESTS = \
 	tests/cli_child.test \
@@ -81,7 +86,11 @@ tests_test_gpu_cupti_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaStreamSynchronize -W
 tests_test_pass_cupti_LDFLAGS = $(tests_test_gpu_cupti_LDFLAGS) -Wl,--wrap=graph_capture -Wl,--wrap=graph_launch \
 	-Wl,--wrap=graph_flush -Wl,--wrap=graph_timer_new -Wl,--wrap=graph_timer_free -Wl,--wrap=graph_timer_begin \
 	-Wl,--wrap=graph_timer_end -Wl,--wrap=graph_free
-FAKES += tests/fake_cupti.so tests/fake_cupti_old.so tests/fake_nvml.so tests/fake_nvml_old.so
+tests_test_ceilings_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=graph_flush -Wl,--wrap=graph_timer_new \
+	-Wl,--wrap=graph_timer_free -Wl,--wrap=graph_timer_begin -Wl,--wrap=graph_timer_end \
+	-Wl,--wrap=roof_read_launch -Wl,--wrap=roof_copy_launch -Wl,--wrap=buffer_reserve -Wl,--wrap=buffer_free \
+	-Wl,--wrap=buffer_upload -Wl,--wrap=buffer_fill -Wl,--wrap=buffer_repeat
+FAKES += tests/fake_cublas.so tests/fake_cupti.so tests/fake_cupti_old.so tests/fake_nvml.so tests/fake_nvml_old.so
 endif
 else
 check-local:
@@ -91,7 +100,7 @@ endif
 # They are opened by their path, tests/fake_NAME.so in the build folder.
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)
-EXTRA_DIST += tests/fake_cupti.c tests/fake_locale.c tests/fake_nvml.c
+EXTRA_DIST += tests/fake_cublas.c tests/fake_cupti.c tests/fake_locale.c tests/fake_nvml.c
 tests/fake_cupti.so tests/fake_cupti_old.so: tests/fake_cupti.h config.h
 # goes into gnuplot too, so without what --enable-sanitize adds
 tests/fake_locale.so: tests/fake_locale.c

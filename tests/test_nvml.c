@@ -54,8 +54,12 @@ static bool unknown_gpu_reads_as_nothing(void)
 {
     struct nvml_state s;
 
+    nvml_read("GPU-fake", &s);
     nvml_read("GPU-other", &s);
-    return !s.valid && isnan(s.sm_clock_mhz) && isnan(s.power_w);
+    if (s.valid || !isnan(s.sm_clock_mhz) || !isnan(s.power_w))
+        return false;
+    nvml_read("GPU-fake", &s);
+    return s.valid && s.sm_clock_mhz == 1500;
 }
 
 static bool failed_readings_are_not_zero(void)

@@ -48,6 +48,7 @@ static fake_cupti_kernel *fake_kernel; /* NULL without a CUPTI */
 static fake_cupti_clock *fake_clock;
 static uint64_t clock_ns = (uint64_t)10 * 3600 * 1000000000;
 static uint32_t launches;
+static uint32_t noise_ns;   /* spread of the main launch's time */
 static const char *foreign; /* a kernel that somebody else launches with each step */
 static graph_body *body;
 static void *body_user;
@@ -132,11 +133,19 @@ int __wrap_graph_timer_end(struct graph_timer *timer, void *stream, double *ns)
     return FAIL_OK;
 }
 
+static uint64_t noise(void)
+{
+    static uint32_t turn;
+
+    return noise_ns > 0 ? ++turn * 37 % 101 * noise_ns / 100 : 0;
+}
+
 static int launch_pair(const struct plan *plan, const struct kernel_args *args, void *stream)
 {
     (void)args, (void)stream;
     for (int i = 0; i < plan->count; i++)
-        run(plan->launch[i].name, plan->launch[i].role == PLAN_MAIN ? MAIN_NS : COMBINE_NS);
+        run(plan->launch[i].name,
+            plan->launch[i].role == PLAN_MAIN ? MAIN_NS + noise() : COMBINE_NS);
     if (foreign)
         run(foreign, 100);
     return 0;
@@ -150,6 +159,9 @@ struct setting {
     const char *later;   /* the same from the second point on */
     const char *foreign; /* as above */
     uint32_t blocks;     /* of the main launch; the fake counts 121 */
+    uint32_t noise_ns;   /* as above */
+    int64_t most;        /* samples; 0: 6 */
+    const char *nvml;    /* $FAKE_NVML, the reasons that hold clocks back; NULL: no NVML */
 };
 
 static char folder[] = "/tmp/smscope-test.XXXXXX";
@@ -175,12 +187,15 @@ static void prepare(const struct setting *setting)
     void *library = dlopen(setting->cupti, RTLD_NOW);
 
     setenv("SMSCOPE_CUPTI", setting->cupti, 1);
-    setenv("SMSCOPE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
+    setenv("SMSCOPE_NVML", setting->nvml ? "tests/fake_nvml.so" : "/nowhere/libnvidia-ml.so.1", 1);
+    if (setting->nvml)
+        setenv("FAKE_NVML", setting->nvml, 1);
     if (setting->fake)
         setenv("FAKE_CUPTI", setting->fake, 1);
     if (library)
         find_fake(library);
     foreign = setting->foreign;
+    noise_ns = setting->noise_ns;
     path_of(&path, "stderr");
     int fd = open(path.bytes, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(fd, STDERR_FILENO);
@@ -217,7 +232,11 @@ static void run_point(struct store *store, const struct point *point, size_t ord
                       const struct setting *setting)
 {
     static const struct kernel pair = {.name = "pair", .launch = launch_pair};
-    static const struct pass_settings settings = {.samples = 6, .counters = true};
+    const struct pass_settings settings = {.samples_least = 6,
+                                           .samples_most = setting->most > 0 ? setting->most : 6,
+                                           .ci_pct = 0.5,
+                                           .timing_s = 1,
+                                           .counters = true};
     static char memory[1 << 20];
     struct rig rig = {.rows = 1, .steps = 2, .q.bytes = memory, .out.bytes = memory};
     struct record record;
@@ -225,6 +244,7 @@ static void run_point(struct store *store, const struct point *point, size_t ord
         .point = point, .kernel = &pair, .settings = &settings, .record = &record, .rig = &rig};
     int code = FAIL_OK;
 
+    snprintf(rig.device.uuid, sizeof rig.device.uuid, "GPU-fake");
     rig.lse.bytes = memory;
     rig.flush = (struct buffer){memory, sizeof memory};
     record_start(&record);
@@ -383,8 +403,78 @@ static void everything_is_measured_where_cupti_works(void **state)
         assert_near(row->achieved_occupancy_pct, 149, 1e-9);
         assert_near(row->busy_sms, 121.0 / 121, 1e-9);
         assert_near(row->sm_clock_mhz, 134e-6, 1e-12);
+        /* of names of 49 and 38 letters */
+        assert_near(row->l2_hit_pct, 100 * 149.0 / 138, 1e-9);
     }
     assert_string_equal(outcome.said.bytes, "");
+    forget(&outcome);
+}
+
+/* A step is 10 to 14 us, its median not known within 0.5 % after 6 samples, but after some more;
+ * with 20 us more it is not after 50, which costs the point nothing but a word. */
+static void samples_are_taken_until_the_median_is_known(void **state)
+{
+    struct setting setting = good;
+    struct outcome outcome;
+
+    (void)state;
+    setting.noise_ns = 4000;
+    setting.most = 5000;
+    measure(&outcome, &setting);
+    for (int i = 0; i < 3; i++) {
+        const struct row *row = &outcome.rows[i];
+
+        assert_string_equal(row->status, "ok");
+        assert_null(row->reason);
+        assert_true(row->samples > 20 && row->samples < 5000);
+        assert_true(row->step_us_hi - row->step_us <= 0.0050001 * row->step_us);
+        assert_true(row->step_us - row->step_us_lo <= 0.0050001 * row->step_us);
+    }
+    forget(&outcome);
+    setting.noise_ns = 20000;
+    setting.most = 50;
+    measure(&outcome, &setting);
+    for (int i = 0; i < 3; i++) {
+        const struct row *row = &outcome.rows[i];
+
+        assert_string_equal(row->status, "ok");
+        assert_non_null(strstr(row->reason, "step_us is known within "));
+        assert_non_null(strstr(row->reason, " %, not 0.5 %, after 50 samples"));
+        assert_near(row->samples, 50, 0);
+        assert_true(row->step_us > 10);
+    }
+    forget(&outcome);
+}
+
+static void a_throttled_point_keeps_its_times(void **state)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } told[] = {
+        {"sm_clock_mhz_min", 1500},     {"sm_clock_mhz_median", 1500}, {"sm_clock_mhz_max", 1500},
+        {"memory_clock_mhz_min", 3201}, {"power_w_median", 698.5},     {"temperature_c_max", 61},
+        {"throttle_reasons", 0x24},
+    };
+    struct setting setting = good;
+    struct outcome outcome;
+
+    (void)state;
+    setting.nvml = "0x24"; /* heat, and the power cap */
+    measure(&outcome, &setting);
+    assert_timed(&outcome);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(outcome.rows[i].status, "throttled");
+        assert_string_equal(outcome.rows[i].reason, "clocks held back by power_cap+thermal");
+        assert_near(outcome.rows[i].throttled, 1, 0);
+        for (size_t m = 0; m < sizeof told / sizeof *told; m++) {
+            const char *source;
+
+            assert_near(store_find_metric(&outcome.file.points[i], -1, told[m].name, &source),
+                        told[m].value, 1e-9);
+            assert_string_equal(source, "nvml");
+        }
+    }
     forget(&outcome);
 }
 
@@ -561,6 +651,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_measured_where_cupti_works),
+        cmocka_unit_test(samples_are_taken_until_the_median_is_known),
+        cmocka_unit_test(a_throttled_point_keeps_its_times),
         cmocka_unit_test(refused_counters_cost_the_occupancy_alone),
         cmocka_unit_test(a_missing_cupti_leaves_the_times_by_events),
         cmocka_unit_test(another_subscriber_leaves_the_times_by_events),

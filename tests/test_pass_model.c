@@ -12,7 +12,7 @@
 #include "tests/near.h"
 #include "tests/specs.h"
 
-static const struct pass_settings settings = {.samples = 6};
+static const struct pass_settings settings = {.samples_least = 6};
 
 /*
  * Plans of our own, so that the kernels' may change.  64 heads, topk 512: a row's entries with

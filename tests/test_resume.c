@@ -35,7 +35,7 @@ static int tear_down(void **state)
 /* ---- a run that was recorded, and a sweep that would go on with it ---- */
 
 static const struct store_metric recorded_settings[] = {
-    {-1, "setting.samples", 50, "command"},
+    {-1, "setting.samples_least", 50, "command"},
     {-1, "setting.counters", 0, "command"},
 };
 
@@ -108,7 +108,7 @@ static struct sweep bare_sweep(const struct point_list *asked)
                           .path = TEXT_INIT,
                           .command = TEXT_INIT,
                           .seed = 1,
-                          .settings = {.samples = 30, .counters = true}};
+                          .settings = {.samples_least = 30, .counters = true}};
 }
 
 /* ---- tests ---- */
@@ -125,7 +125,7 @@ static void the_run_says_what_it_is(void **state)
     assert_int_equal(take_up(&resume, &sweep), FAIL_OK);
     assert_string_equal(sweep.device, "0"); /* which one it is, shows when it is opened */
     assert_int_equal(sweep.seed, 5);
-    assert_int_equal(sweep.settings.samples, 50);
+    assert_int_equal(sweep.settings.samples_least, 50);
     assert_false(sweep.settings.counters);
     assert_int_equal(sweep.done, 1);
     assert_int_equal(sweep.points->count, 2);
@@ -194,7 +194,7 @@ static void a_contradiction_is_named(void **state)
     sweep = bare_sweep(&nothing);
     give("samples");
     check_refused(&run, sweep, FAIL_USAGE,
-                  " was measured with another --samples (setting.samples 50, not 30)");
+                  " was measured with another --samples (setting.samples_least 50, not 30)");
     sweep = bare_sweep(&nothing);
     sweep.device = "model:h200";
     give("device");
@@ -252,17 +252,18 @@ static void the_device_is_held_against_the_run(void **state)
 static void settings_come_back(void **state)
 {
     (void)state;
-    const struct pass_settings was = {.samples = 77, .counters = true};
-    struct pass_settings now = {.samples = 6, .counters = false};
+    const struct pass_settings was = {.samples_least = 77, .ci_pct = 0.25, .counters = true};
+    struct pass_settings now = {.samples_least = 6, .counters = false};
     struct store_metric metrics[SETTINGS_MOST];
     struct store_file file = {.metrics = metrics};
 
     given.count = 0;
     assert_int_equal(settings_take_up(&now, &given, &file, "r.db"), FAIL_OK);
-    assert_int_equal(now.samples, 6); /* an older run file tells nothing */
+    assert_int_equal(now.samples_least, 6); /* an older run file tells nothing */
     file.metric_count = settings_metrics(&was, metrics);
     assert_int_equal(settings_take_up(&now, &given, &file, "r.db"), FAIL_OK);
-    assert_int_equal(now.samples, 77);
+    assert_int_equal(now.samples_least, 77);
+    assert_true(now.ci_pct == 0.25);
     assert_true(now.counters);
     give("samples");
     give("no-counters");

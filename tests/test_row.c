@@ -40,6 +40,8 @@ static struct store_metric metrics[] = {
     {1, "busy_sms", 100, "range-profiler"},
     {0, "fill_active_us", 1.5, "range-profiler"},
     {1, "fill_active_us", 0.25, "range-profiler"},
+    {0, "fill_span_us", 3, "cupti-activity"},
+    {1, "fill_span_us", 1, "cupti-activity"},
     {0, "l2_to_sm_bytes", 897024 * 4,
      "range-profiler"}, /* 4 x the bytes of a step's valid entries */
     {1, "l2_to_sm_bytes", 999999, "range-profiler"},
@@ -195,10 +197,11 @@ static void test_fill_needs_both_of_every_launch(void **state)
     some[17].name = "other"; /* combine's fill_active_us */
     assert_true(isnan(one_row().sm_fill_pct));
     some[17].name = "fill_active_us";
-    some[8].name = "other"; /* combine's gpu_us */
+    some[19].name = "other"; /* combine's fill_span_us */
     assert_true(isnan(one_row().sm_fill_pct));
-    some[8].name = "gpu_us";
-    some[7].source = some[8].source =
+    some[19].name = "fill_span_us";
+    assert_true(one_row().sm_fill_pct > 0);
+    some[18].source = some[19].source =
         "model"; /* a measured share over a modelled time is neither */
     assert_true(isnan(one_row().sm_fill_pct));
 }
@@ -235,7 +238,7 @@ static void test_no_modelled_number_in_a_measured_row(void **state)
     (void)state;
     struct store_metric some[METRICS + 1];
     memcpy(some, metrics, sizeof metrics);
-    some[18].source = "model"; /* l2_to_sm_bytes of main */
+    some[20].source = "model"; /* l2_to_sm_bytes of main */
     some[METRICS] = (struct store_metric){0, "tail_pct", 30, "model"};
     point.metrics = some;
     point.metric_count = METRICS + 1;

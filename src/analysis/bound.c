@@ -12,14 +12,6 @@ static const double missing = (double)NAN;
 
 /* ---- of a run ---- */
 
-static double run_metric(const struct store_file *file, const char *name)
-{
-    for (size_t i = 0; i < file->metric_count; i++)
-        if (strcmp(file->metrics[i].name, name) == 0)
-            return file->metrics[i].value;
-    return missing;
-}
-
 static void note_assumed(struct bound_roofs *roofs, const struct gpuspec *spec, const char *figure,
                          const char *roof)
 {
@@ -32,8 +24,8 @@ static void note_assumed(struct bound_roofs *roofs, const struct gpuspec *spec, 
 
 void bound_find_roofs(struct bound_roofs *roofs, const struct store_file *file)
 {
-    double read_gb_per_s = run_metric(file, "read_roof_gb_per_s");
-    double peak_tflops = run_metric(file, "matrix_peak_tflops");
+    double read_gb_per_s = store_find_run_metric(file, "read_roof_gb_per_s", NULL);
+    double peak_tflops = store_find_run_metric(file, "matrix_peak_tflops", NULL);
     struct gpuspec spec;
 
     *roofs = (struct bound_roofs){{missing, missing}, missing, missing, ""};

@@ -3,22 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-static double run_metric(const struct store_file *file, const char *name)
-{
-    for (size_t i = 0; i < file->metric_count; i++)
-        if (strcmp(file->metrics[i].name, name) == 0)
-            return file->metrics[i].value;
-    return (double)NAN;
-}
-
 void drifted_find(struct drifted *drifted, const struct store_file *file)
 {
-    double ord = run_metric(file, "first_ord");
+    double ord = store_find_run_metric(file, "first_ord", NULL);
 
-    *drifted = (struct drifted){.first_us = run_metric(file, "drift_first_us"),
-                                .again_us = run_metric(file, "drift_again_us"),
-                                .moved_pct = run_metric(file, "drift_pct"),
-                                .drifted = run_metric(file, "drifted")};
+    *drifted = (struct drifted){.first_us = store_find_run_metric(file, "drift_first_us", NULL),
+                                .again_us = store_find_run_metric(file, "drift_again_us", NULL),
+                                .moved_pct = store_find_run_metric(file, "drift_pct", NULL),
+                                .drifted = store_find_run_metric(file, "drifted", NULL)};
     if (!isnan(drifted->drifted) && ord >= 0 && ord < (double)file->count)
         drifted->point = &file->points[(size_t)ord];
 }

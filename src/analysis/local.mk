@@ -5,6 +5,8 @@ libsmscope_a_SOURCES += \
 	src/analysis/drifted.h \
 	src/analysis/groups.c \
 	src/analysis/groups.h \
+	src/analysis/measured.c \
+	src/analysis/measured.h \
 	src/analysis/row.c \
 	src/analysis/row.h \
 	src/analysis/row_columns.c \

@@ -84,14 +84,14 @@ static void fill_rates(struct row *row, const struct bound_roofs *roofs)
                         row->step_us;
 }
 
-/* The SMs' time with work over all their time, both launch by launch and both
- * measured or both modelled. */
+/* The SMs' time with work over all their time, both of the launches that were counted, or both
+ * modelled. */
 static double find_fill_pct(const struct row *row)
 {
     struct sourced active = sourced_step_sum(row->point, "fill_active_us", false);
-    struct sourced time = sourced_step_sum(row->point, "gpu_us", false);
+    struct sourced span = sourced_step_sum(row->point, "fill_span_us", false);
     return 100 * sourced_labelled(active, row->counter_source) /
-           sourced_labelled(time, active.source);
+           sourced_labelled(span, active.source);
 }
 
 static void fill_occupancy(struct row *row)
@@ -113,7 +113,8 @@ static void fill_occupancy(struct row *row)
     row->theoretical_occupancy_pct =
         sourced_point_or_main(point, "theoretical_occupancy_pct").value;
     row->waves = sourced_point_or_main(point, "waves").value;
-    row->l2_hit_pct = sourced_of_point(point, "l2_hit_pct").value;
+    row->l2_hit_pct =
+        sourced_labelled(sourced_point_or_main(point, "l2_hit_pct"), row->counter_source);
     row->sm_clock_mhz = sourced_of_point(point, "sm_clock_mhz").value;
 }
 

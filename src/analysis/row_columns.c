@@ -48,8 +48,9 @@ const struct row_column row_columns[] = {
     REAL(struct row, tokens_per_s, 0, "concurrency / (layers x step_us + rest_us)"),
     REAL(struct row, kv_gb_per_s, 1, "valid entries x 584 bytes / step_us"),
     REAL(struct row, tflops, 2, "2 x heads x valid entries x 1024 / step_us"),
-    REAL(struct row, pct_of_floor, 2,
-         "100 x max(bytes / read roof, flops / matrix peak) / step_us"),
+    REAL(
+        struct row, pct_of_floor, 2,
+        "100 x max(bytes / read roof, flops / matrix peak) / step_us; roofs as measured in the run, else the device file's"),
     REAL(struct row, theoretical_occupancy_pct, 1,
          "resident warps a main launch could have / the SM's maximum"),
     REAL(
@@ -65,7 +66,8 @@ const struct row_column row_columns[] = {
     REAL(
         struct row, kv_reread_x, 2,
         "main launches: bytes the SMs read from L2, q and index lists too, / (valid entries x 584); model: by list width"),
-    REAL(struct row, l2_hit_pct, 1, "L2 sectors hit / asked for"),
+    REAL(struct row, l2_hit_pct, 1,
+         "main launches: sectors the SMs read from L2 that were in it / all they read"),
     REAL(struct row, sm_clock_mhz, 0, "gpc__cycles_elapsed.avg.per_second of the main launches"),
     INT(struct row, throttled,
         "1: heat, a hardware slowdown or another GPU held the clocks back, 0: none of them"),
@@ -92,7 +94,9 @@ const struct row_column row_columns[] = {
     REAL(struct row, sms_used, 0, "SMs that ran a block, the most of any launch"),
     WORD(struct row, reason, "why the status, or why a number is missing"),
     REAL(struct row, main_us, 2, "time of a step's main launches"),
-    REAL(struct row, combine_us, 2, "time of a step's combine launches"),
+    REAL(
+        struct row, combine_us, 2,
+        "what a step's combine launches add to that; where they overlap, the time is the main launches'"),
     WORD(struct row, key, "what compare and --resume match by"),
     WORD(
         struct row, bound,

@@ -9,6 +9,8 @@ libsmscope_a_SOURCES += \
 	src/base/options.h \
 	src/base/progress.c \
 	src/base/progress.h \
+	src/base/steady.c \
+	src/base/steady.h \
 	src/base/table.c \
 	src/base/table.h \
 	src/base/text.c \

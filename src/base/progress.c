@@ -1,21 +1,14 @@
 #include "base/progress.h"
 
 #include "base/log.h"
+#include "base/steady.h"
 #include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static size_t terminal_columns(void)
 {
@@ -27,7 +20,7 @@ static void add_time_left(struct text *out, const struct progress *progress)
 {
     if (progress->done == 0 || progress->done >= progress->total)
         return;
-    double each_s = (now_s() - progress->started_s) / (double)progress->done;
+    double each_s = (steady_now_s() - progress->started_s) / (double)progress->done;
     long left_s = (long)(each_s * (double)(progress->total - progress->done) + 0.5);
     if (left_s < 60)
         text_addf(out, "  %ld s left", left_s);
@@ -71,7 +64,7 @@ static void draw(const struct progress *progress, const char *label)
 void progress_start(struct progress *progress, size_t total)
 {
     const char *terminal = getenv("TERM");
-    *progress = (struct progress){.total = total, .started_s = now_s()};
+    *progress = (struct progress){.total = total, .started_s = steady_now_s()};
     progress->shown = isatty(STDERR_FILENO) && !log_is_quiet() && terminal != NULL &&
                       strcmp(terminal, "dumb") != 0;
     draw(progress, "");

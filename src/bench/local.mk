@@ -1,4 +1,6 @@
 libsmscope_a_SOURCES += \
+	src/bench/ceilings.h \
+	src/bench/compulsory.h \
 	src/bench/drift.c \
 	src/bench/drift.h \
 	src/bench/measure.c \
@@ -16,6 +18,8 @@ libsmscope_a_SOURCES += \
 	src/bench/resume.c \
 	src/bench/resume.h \
 	src/bench/rig.h \
+	src/bench/sampling.c \
+	src/bench/sampling.h \
 	src/bench/settings.c \
 	src/bench/settings.h \
 	src/bench/shape.c \
@@ -33,6 +37,8 @@ libsmscope_a_SOURCES += \
 # passes that run on a GPU
 if HAVE_CUDA
 libsmscope_a_SOURCES += \
+	src/bench/ceilings.c \
+	src/bench/compulsory.c \
 	src/bench/pass_check.c \
 	src/bench/pass_counters.c \
 	src/bench/pass_time.c \

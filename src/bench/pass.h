@@ -20,7 +20,9 @@
 struct rig;
 
 struct pass_settings {
-    int64_t samples; /* timed replays a point */
+    int64_t samples_least, samples_most; /* timed replays a point */
+    double ci_pct;   /* sampling may end once the median is known within this (bench/sampling.h) */
+    double timing_s; /* a point's warm-up and samples take no longer */
     bool counters;   /* false: leave the count pass out */
 };
 

@@ -52,6 +52,7 @@ static int model_launch(struct pass_context *context, int64_t ord, struct modell
     record_metric(record, ord, "sms_used", sched.sms_used, "model");
     record_metric(record, ord, "tail_pct", sched.tail_pct, "model");
     record_metric(record, ord, "fill_active_us", fill_us, "model");
+    record_metric(record, ord, "fill_span_us", time.time_us, "model");
     record_metric(record, ord, "l2_to_sm_bytes", read_bytes(context, ord), "model");
     sum->time_us += (double)count * time.time_us;
     sum->gap_us += (double)count * spec->launch_gap_ns / 1e3;

@@ -59,25 +59,40 @@ static void correct_plan(struct pass_context *context, const struct activity_lis
             }
 }
 
+/* What a step's main launches take, and what its combine launches add to that: where they overlap,
+ * the time is the main launches'. */
+static void note_roles(struct pass_context *context, const struct trace_span *spans, size_t steps,
+                       double step_us)
+{
+    size_t launches = step_launches(context), kinds = (size_t)context->plan.count, mains = 0;
+    struct trace_span *main_spans = mem_new(steps * launches, sizeof *main_spans);
+    double main_us;
+
+    for (size_t i = 0; i < steps * launches; i++)
+        if (context->plan.launch[i % kinds].role == PLAN_MAIN)
+            main_spans[mains++] = spans[i];
+    main_us = trace_step_us(main_spans, steps, mains / steps);
+    record_metric(context->record, -1, "main_us", main_us, "cupti-activity");
+    if (mains < steps * launches)
+        record_metric(context->record, -1, "combine_us", step_us - main_us, "cupti-activity");
+    free(main_spans);
+}
+
 static void note_times(struct pass_context *context, const struct trace_span *spans, size_t steps)
 {
-    static const char *const role_metric[] = {
-        [PLAN_MAIN] = "main_us", [PLAN_COMBINE] = "combine_us"};
-    size_t launches = step_launches(context);
-    size_t kinds = (size_t)context->plan.count;
+    size_t launches = step_launches(context), kinds = (size_t)context->plan.count;
+    double step_us = trace_step_us(spans, steps, launches);
 
     context->launch_us = mem_new(launches, sizeof *context->launch_us);
     trace_launch_us(spans, steps, launches, context->launch_us);
-    record_metric(context->record, -1, "gpu_us", trace_step_us(spans, steps, launches),
-                  "cupti-activity");
+    record_metric(context->record, -1, "gpu_us", step_us, "cupti-activity");
+    note_roles(context, spans, steps, step_us);
     for (size_t kind = 0; kind < kinds; kind++) {
         double sum = 0;
 
         for (size_t i = kind; i < launches; i += kinds)
             sum += context->launch_us[i];
         record_metric(context->record, (int64_t)kind, "gpu_us", sum / context->point->calls,
-                      "cupti-activity");
-        record_metric(context->record, -1, role_metric[context->plan.launch[kind].role], sum,
                       "cupti-activity");
     }
 }

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/stats.h"
 
 void record_start(struct record *record)
 {
@@ -26,13 +27,17 @@ void record_free(struct record *record)
     text_free(&record->whole_reason);
 }
 
-/* Appends an item to one of the result's arrays. */
-#define RECORD_APPEND(array, count, item)                                      \
-    do {                                                                       \
-        void *grown = mem_resize((void *)(array), (count) + 1, sizeof(item));  \
-        (array) = grown;                                                       \
-        memcpy((char *)grown + (count) * sizeof(item), &(item), sizeof(item)); \
-        (count)++;                                                             \
+/* Appends an item to one of the result's arrays, which doubles when its count is a power of two:
+ * linear time over all appends. */
+#define RECORD_APPEND(array, count, item)                                                 \
+    do {                                                                                  \
+        if (((count) & ((count)-1)) == 0) {                                               \
+            void *grown =                                                                 \
+                mem_resize((void *)(array), (count) > 0 ? 2 * (count) : 1, sizeof(item)); \
+            (array) = grown;                                                              \
+        }                                                                                 \
+        memcpy((char *)(void *)(array) + (count) * sizeof(item), &(item), sizeof(item));  \
+        (count)++;                                                                        \
     } while (0)
 
 void record_metric(struct record *record, int64_t launch_ord, const char *name, double value,
@@ -50,6 +55,18 @@ void record_sample(struct record *record, double ns, int64_t steps)
     struct store_sample sample = {.ns = ns, .steps = steps};
 
     RECORD_APPEND(record->result.samples, record->result.sample_count, sample);
+}
+
+double record_median_ns(const struct record *record)
+{
+    size_t count = record->result.sample_count;
+    double *ns = mem_new(count, sizeof *ns), median;
+
+    for (size_t i = 0; i < count; i++)
+        ns[i] = record->result.samples[i].ns;
+    median = stats_median(ns, count);
+    free(ns);
+    return median;
 }
 
 void record_launch(struct record *record, const struct plan_launch *launch, int64_t count,

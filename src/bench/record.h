@@ -23,6 +23,7 @@ void record_free(struct record *record);
 void record_metric(struct record *record, int64_t launch_ord, const char *name, double value,
                    const char *source);
 void record_sample(struct record *record, double ns, int64_t steps);
+double record_median_ns(const struct record *record); /* of the samples; NaN: there are none */
 /* Adds one distinct launch of the step; its ord is its place. */
 void record_launch(struct record *record, const struct plan_launch *launch, int64_t count,
                    int resident_blocks);

@@ -11,7 +11,10 @@
     }
 
 const struct setting settings_table[] = {
-    ROW(samples, "samples", SETTING_INT),
+    ROW(samples_least, "samples", SETTING_INT),
+    ROW(samples_most, "samples", SETTING_INT),
+    ROW(ci_pct, "ci", SETTING_REAL),
+    ROW(timing_s, "timing-seconds", SETTING_REAL),
     ROW(counters, "no-counters", SETTING_FLAG),
 };
 static const size_t setting_count = sizeof settings_table / sizeof *settings_table;

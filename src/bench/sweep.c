@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/steady.h"
 #include "bench/worker.h"
 #include "data/store.h"
 #include "kernels/kernel.h"
@@ -62,14 +62,6 @@ struct point_kernel *sweep_kernels(size_t *count)
         kernels[i] = (struct point_kernel){kernel_table[i]->name, kernel_table[i]->axes};
     *count = kernel_count;
     return kernels;
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* Never returns in the child. */
@@ -173,7 +165,7 @@ static void ask_to_stop(struct child *child)
 /* Until the child has ended; kills one that is silent for too long. */
 static void follow_child(struct child *child, struct sweep *sweep, struct progress *progress)
 {
-    double heard_s = now_s();
+    double heard_s = steady_now_s();
     bool open = true;
 
     while (open) {
@@ -183,11 +175,11 @@ static void follow_child(struct child *child, struct sweep *sweep, struct progre
 
         if (ready > 0) {
             open = hear(child, sweep, progress);
-            heard_s = now_s();
+            heard_s = steady_now_s();
         }
         if (caught_signal)
             ask_to_stop(child);
-        if (now_s() - heard_s > limit_s) {
+        if (steady_now_s() - heard_s > limit_s) {
             child->timed_out = true;
             kill(child->pid, SIGKILL);
             break;
@@ -281,6 +273,7 @@ int sweep_run(struct sweep *sweep)
     bool again = true;
     int code = FAIL_OK;
 
+    sweep->end_s = sweep->budget_s > 0 ? steady_now_s() + sweep->budget_s : (double)INFINITY;
     watch_signals(&old_int, &old_term);
     progress_start(&progress, sweep->points->count - sweep->done);
     for (bool resume = sweep->run != NULL; again && code == FAIL_OK; resume = true) {

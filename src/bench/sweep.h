@@ -6,6 +6,10 @@
  * points that are still pending.  A sweep that goes on with a run (--resume) is such a fresh child
  * from the start.
  *
+ * A point that makes no progress for point_limit_s is taken for hung: its child is killed, the
+ * point becomes timeout.  When budget_s is over no other point begins; those that were not reached
+ * stay pending.
+ *
  * SIGINT or SIGTERM ends the sweep after the point in flight; a second one ends it at once.
  */
 #ifndef BENCH_SWEEP_H
@@ -31,6 +35,8 @@ struct sweep {
     uint64_t seed;
     struct pass_settings settings;
     double point_limit_s; /* a point that takes longer is ended and becomes timeout */
+    double budget_s;      /* of the whole sweep; 0: no end */
+    double end_s;         /* when that is over, by steady_now_s(); sweep_run() sets it */
     bool if_changed;      /* keep a finished run of the same device, workload and kernels */
     bool kept;            /* out: it was kept */
     int signal;           /* out: the signal that ended the sweep early; 0: none */

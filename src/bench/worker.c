@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/steady.h"
 #include "bench/drift.h"
 #include "bench/measure.h"
 #include "bench/order.h"
@@ -21,6 +22,7 @@
 #include "kernels_hash.h"
 
 #ifdef HAVE_CUDA
+#include "bench/ceilings.h"
 #include "gpu/device.h"
 #endif
 
@@ -173,16 +175,19 @@ static int one_point(struct worker *worker, size_t ord)
     const struct point *point = &worker->sweep->points->points[ord];
     struct measure measure = measure_of(worker);
     struct record record;
+    double read_roof;
     int code;
 
     say_ord(worker, 'B', ord);
-    code = store_begin_point(worker->store, ord);
+    code = store_get_run_metric(worker->store, "read_roof_gb_per_s", &read_roof);
+    if (code == FAIL_OK)
+        code = store_begin_point(worker->store, ord);
     if (code != FAIL_OK)
         return code;
     record_start(&record);
     measure_phase_begin(&measure, point->key);
     measure_point(&measure, point, &record);
-    plausible_check(&record, measure.spec);
+    plausible_check(&record, measure.spec, read_roof);
     measure_phase_end(&measure);
     code = store_finish_point(worker->store, ord, record_result(&record));
     if (code == FAIL_OK)
@@ -204,13 +209,18 @@ static int next_point(struct worker *worker, size_t ord)
     return code == FAIL_OK && is_lost(worker) ? FAIL_DEVICE : code;
 }
 
+static bool is_over(const struct sweep *sweep)
+{
+    return stop_wanted || steady_now_s() >= sweep->end_s;
+}
+
 static int all_points(struct worker *worker)
 {
     const struct sweep *sweep = worker->sweep;
     size_t *order = order_make(sweep->points, sweep->seed);
     int code = FAIL_OK;
 
-    for (size_t i = 0; code == FAIL_OK && i < sweep->points->count && !stop_wanted; i++)
+    for (size_t i = 0; code == FAIL_OK && i < sweep->points->count && !is_over(sweep); i++)
         code = next_point(worker, order[i]);
     free(order);
     return code;
@@ -228,6 +238,17 @@ static int look_for_drift(struct worker *worker)
     return drift_check(worker->store, worker->path.bytes, &measure, sweep->points);
 }
 
+static int measure_ceilings(const struct worker *worker)
+{
+#ifdef HAVE_CUDA
+    if (worker->target.rig)
+        return ceilings_measure(worker->store, worker->target.rig);
+#else
+    (void)worker;
+#endif
+    return FAIL_OK;
+}
+
 static int open_store(struct worker *worker, bool resume, bool *keep)
 {
     int code = FAIL_OK;
@@ -241,7 +262,8 @@ static int open_store(struct worker *worker, bool resume, bool *keep)
         code = keep_or_remove(worker, keep);
     if (code != FAIL_OK || *keep)
         return code;
-    return resume ? resume_store(worker) : create_store(worker);
+    code = resume ? resume_store(worker) : create_store(worker);
+    return code == FAIL_OK ? measure_ceilings(worker) : code;
 }
 
 int worker_run(const struct sweep *sweep, bool resume, int pipe)

@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/row.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "bench/resume.h"
+#include "bench/sampling.h"
 #include "bench/sweep.h"
 #include "bench/target.h"
 #include "cmd/cmd.h"
@@ -20,15 +22,16 @@
 #include "data/store.h"
 #include "data/workload.h"
 
-/* A point on a device with these kernels takes about this long: 30 replays,
+/* A point on a device with these kernels takes about this long: timed replays,
  * tracing, counters, reference. */
 static const double point_cost_s = 0.7;
 
 struct sweep_options {
-    const char *device, *workload, *output, *datadir;
+    const char *device, *workload, *output, *datadir, *samples;
     struct option_list axes;
-    int64_t seed, samples;
-    double point_limit_s;
+    int64_t seed;
+    double point_limit_s, budget_s;
+    struct pass_settings settings;
     bool dry_run, quiet, no_counters, if_changed, resume;
     struct option_list given;
 };
@@ -50,10 +53,20 @@ static int parse(struct sweep_options *o, int argc, char **argv, bool *help)
          "go on with RUN.db: measure the points it lacks, and those that -w and -a add to it",
          OPTION_FLAG, &o->resume},
         {0, "seed", "N", "seed of data, indices and lengths (default 1)", OPTION_INT, &o->seed},
-        {0, "samples", "N", "timed replays a point, at least 6 (default 30)", OPTION_INT,
+        {0, "samples", "LEAST[:MOST]",
+         "timed replays a point (default 30:1000; one number: exactly so many)", OPTION_TEXT,
          &o->samples},
+        {0, "ci", "PERCENT",
+         "sampling ends once the 95 % interval of the median lies within this of it (default 0.5)",
+         OPTION_REAL, &o->settings.ci_pct},
+        {0, "timing-seconds", "SECONDS",
+         "a point's warm-up and samples end after this (default 1.5)", OPTION_REAL,
+         &o->settings.timing_s},
         {0, "point-limit", "SECONDS", "a point that takes longer is ended (default 120)",
          OPTION_REAL, &o->point_limit_s},
+        {0, "budget", "SECONDS",
+         "begin no point after this; --resume measures those that were not reached (default: no end)",
+         OPTION_REAL, &o->budget_s},
         {0, "no-counters", NULL, "leave out the hardware counters", OPTION_FLAG, &o->no_counters},
         {0, "if-changed", NULL,
          "keep RUN.db if it is a finished run of this device, workload and kernels; else replace it",
@@ -94,15 +107,38 @@ static bool is_stdout(const char *path)
            named.st_dev == out.st_dev && named.st_ino == out.st_ino;
 }
 
+/* LEAST, or LEAST:MOST. */
+static int read_samples(const char *given, struct pass_settings *settings)
+{
+    char *least = mem_strdup(given), *colon = strchr(least, ':');
+    const char *most = colon ? colon + 1 : least;
+    bool good;
+
+    if (colon)
+        *colon = '\0';
+    good = text_to_int(least, &settings->samples_least) &&
+           text_to_int(most, &settings->samples_most) &&
+           settings->samples_least >= SAMPLING_FEWEST &&
+           settings->samples_most >= settings->samples_least && settings->samples_most <= 100000;
+    free(least);
+    if (good)
+        return FAIL_OK;
+    return fail_set(FAIL_USAGE,
+                    "--samples is LEAST or LEAST:MOST, 6 to 100000 each (a 95 %% interval of the "
+                    "median needs 6), not '%s'",
+                    given);
+}
+
 static int check_options(const struct sweep_options *o)
 {
-    if (o->samples < 6 || o->samples > 100000)
-        return fail_set(
-            FAIL_USAGE,
-            "--samples is 6 to 100000 (a 95 %% interval of the median needs 6), not %lld",
-            (long long)o->samples);
+    if (!(o->settings.ci_pct > 0) || o->settings.ci_pct > 100)
+        return fail_set(FAIL_USAGE, "--ci is more than 0 and at most 100 percent");
+    if (!(o->settings.timing_s > 0))
+        return fail_set(FAIL_USAGE, "--timing-seconds is more than 0 seconds");
     if (!(o->point_limit_s > 0))
         return fail_set(FAIL_USAGE, "--point-limit is more than 0 seconds");
+    if (!(o->budget_s > 0) && options_is_given(&o->given, "budget"))
+        return fail_set(FAIL_USAGE, "--budget is more than 0 seconds");
     if (o->seed < 0)
         return fail_set(FAIL_USAGE, "--seed is not negative");
     if (o->if_changed && !o->output)
@@ -216,6 +252,20 @@ static int judge(const struct store_file *file)
     return ok > 0 ? 0 : fail_exit_code(FAIL_NOTHING);
 }
 
+/* A sweep that was not stopped leaves points only because its budget was over. */
+static void tell_left(const struct store_file *file, const char *path)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < file->count; i++)
+        left += !row_is_finished(&file->points[i]);
+    if (left > 0)
+        log_warn(
+            "the budget was over with %zu of %zu points not measured; go on with: smscope sweep "
+            "--resume %s",
+            left, file->count, path);
+}
+
 static int report(const char *path)
 {
     struct store_file file;
@@ -223,6 +273,7 @@ static int report(const char *path)
 
     if (code != FAIL_OK)
         return code;
+    tell_left(&file, path);
     code = findings_print(&file, TABLE_TEXT, stdout);
     if (code == FAIL_OK)
         code = CMD_QUIET(judge(&file));
@@ -254,8 +305,9 @@ static int prepare_and_run(const struct sweep_options *o, const struct workload 
         .command = TEXT_INIT,
         .path = TEXT_INIT,
         .seed = (uint64_t)o->seed,
-        .settings = {.samples = o->samples, .counters = !o->no_counters},
+        .settings = o->settings,
         .point_limit_s = o->point_limit_s,
+        .budget_s = o->budget_s,
         .if_changed = o->if_changed,
     };
     struct resume resume = {0};
@@ -284,7 +336,13 @@ static int prepare_and_run(const struct sweep_options *o, const struct workload 
 
 int cmd_sweep(int argc, char **argv)
 {
-    struct sweep_options o = {.device = "0", .seed = 1, .samples = 30, .point_limit_s = 120};
+    struct sweep_options o = {
+        .device = "0",
+        .seed = 1,
+        .samples = "30:1000",
+        .point_limit_s = 120,
+        .settings = {.ci_pct = 0.5, .timing_s = 1.5},
+    };
     struct workload workload = {0};
     struct point_list points = {0};
     char **words = mem_new((size_t)argc, sizeof *words); /* options_parse() moves argv's */
@@ -297,7 +355,10 @@ int cmd_sweep(int argc, char **argv)
         goto out;
     log_set_quiet(o.quiet);
     datadir_set(o.datadir);
-    code = check_options(&o);
+    o.settings.counters = !o.no_counters;
+    code = read_samples(o.samples, &o.settings);
+    if (code == FAIL_OK)
+        code = check_options(&o);
     if (code == FAIL_OK)
         code = load_points(&o, &workload, &points);
     if (code == FAIL_OK)

@@ -6,6 +6,7 @@
 
 #include "analysis/drifted.h"
 #include "analysis/groups.h"
+#include "analysis/measured.h"
 #include "analysis/row.h"
 #include "base/text.h"
 #include "data/axis.h"
@@ -184,30 +185,47 @@ static void print_heading(const struct findings *findings, const struct store_fi
     text_free(&line);
 }
 
-static void print_drift(const struct store_file *file, FILE *out)
+static void add_drift(struct text *line, const struct store_file *file)
 {
     struct drifted drifted;
-    struct text line = TEXT_INIT;
 
     drifted_find(&drifted, file);
-    drifted_add_text(&line, &drifted);
-    if (line.length > 0)
-        print_line(&line, out);
+    drifted_add_text(line, &drifted);
+}
+
+/* What the run says of itself. */
+static void print_footer(const struct store_file *file, FILE *out)
+{
+    static void (*const lines[])(struct text * line, const struct store_file *file) = {
+        measured_add_roofs, measured_add_trace_overhead, add_drift};
+    struct text line = TEXT_INIT;
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        lines[i](&line, file);
+        if (line.length > 0)
+            print_line(&line, out);
+    }
     text_free(&line);
 }
 
-/* Every point that is not ok, with the reason. */
+/* Every finished point that is not ok, with the reason; how many were not measured. */
 static void print_statuses(const struct store_file *file, const char *bullet, FILE *out)
 {
     struct text line = TEXT_INIT;
+    size_t left = 0;
 
     for (size_t i = 0; i < file->count; i++) {
         const struct store_point_read *point = &file->points[i];
 
-        if (point->status == STORE_OK)
+        left += !row_is_finished(point);
+        if (point->status == STORE_OK || !row_is_finished(point))
             continue;
         text_addf(&line, "%s%s: %s%s%s", bullet, store_status_name(point->status), point->key,
                   point->reason ? ": " : "", point->reason ? point->reason : "");
+        print_line(&line, out);
+    }
+    if (left > 0) {
+        text_addf(&line, "%s%zu of %zu points are not measured yet", bullet, left, file->count);
         print_line(&line, out);
     }
     text_free(&line);
@@ -245,7 +263,7 @@ int findings_print(const struct store_file *file, enum table_format format, FILE
     if (findings.count > 0 || !for_people)
         code = print_table(&findings, format, out);
     if (for_people)
-        print_drift(file, out);
+        print_footer(file, out);
     if (for_people)
         print_statuses(file, format == TABLE_MARKDOWN ? "- " : "", out);
     groups_free(&findings.groups);

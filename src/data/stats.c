@@ -106,6 +106,15 @@ struct stats_interval stats_median_interval(const double *values, size_t count)
     return interval;
 }
 
+double stats_median_within_pct(const double *values, size_t count)
+{
+    struct stats_interval interval = stats_median_interval(values, count);
+    double median = stats_median(values, count);
+    if (isnan(interval.low) || !(median > 0))
+        return NAN;
+    return 100 * fmax(interval.high - median, median - interval.low) / median;
+}
+
 double stats_geomean(const double *values, size_t count)
 {
     double sum = 0;

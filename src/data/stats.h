@@ -22,6 +22,12 @@ double stats_median(const double *values, size_t count);
  */
 struct stats_interval stats_median_interval(const double *values, size_t count);
 
+/*
+ * How well the median is known: the larger distance of it from an end of that interval, in percent
+ * of the median.  NaN where there is no interval or the median is not > 0.  Linear time.
+ */
+double stats_median_within_pct(const double *values, size_t count);
+
 double stats_geomean(const double *values, size_t count); /* NaN if any value is not > 0 */
 
 #endif

@@ -183,5 +183,7 @@ void store_keep_points(struct store_file *file, const bool *keep);
  * label; source may be NULL. */
 double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,
                          const char **source);
+/* The same of a run-wide metric. */
+double store_find_run_metric(const struct store_file *file, const char *name, const char **source);
 
 #endif

@@ -174,18 +174,28 @@ void store_keep_points(struct store_file *file, const bool *keep)
     file->count = kept;
 }
 
-double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,
-                         const char **source)
+static double find_metric(const struct store_metric *metrics, size_t count, int64_t launch_ord,
+                          const char *name, const char **source)
 {
     if (source)
         *source = NULL;
-    for (size_t i = 0; i < point->metric_count; i++) {
-        const struct store_metric *metric = &point->metrics[i];
-        if (metric->launch_ord == launch_ord && strcmp(metric->name, name) == 0) {
+    for (size_t i = 0; i < count; i++) {
+        if (metrics[i].launch_ord == launch_ord && strcmp(metrics[i].name, name) == 0) {
             if (source)
-                *source = metric->source;
-            return metric->value;
+                *source = metrics[i].source;
+            return metrics[i].value;
         }
     }
     return (double)NAN;
+}
+
+double store_find_metric(const struct store_point_read *point, int64_t launch_ord, const char *name,
+                         const char **source)
+{
+    return find_metric(point->metrics, point->metric_count, launch_ord, name, source);
+}
+
+double store_find_run_metric(const struct store_file *file, const char *name, const char **source)
+{
+    return find_metric(file->metrics, file->metric_count, -1, name, source);
 }

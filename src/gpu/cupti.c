@@ -1,7 +1,6 @@
 #include "gpu/cupti.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
@@ -30,6 +29,7 @@ int cupti_cuda_release(uint32_t api_version)
 #ifdef HAVE_CUPTI
 
 #include "gpu/cupti_table.h"
+#include "gpu/toolkit.h"
 
 #if CUPTI_API_VERSION >= 130000
 #define CUPTI_MAJOR (CUPTI_API_VERSION / 10000)
@@ -169,52 +169,11 @@ static int open_library(const char *name)
     return FAIL_OK;
 }
 
-static int open_in_toolkit(const char *folder)
-{
-    static const char *const places[] = {"lib64", "extras/CUPTI/lib64"};
-    int code = FAIL_NOTHING;
-    size_t i;
-
-    for (i = 0; i < sizeof places / sizeof places[0] && code == FAIL_NOTHING; i++) {
-        struct text path = TEXT_INIT;
-
-        text_addf(&path, "%s/%s/libcupti.so", folder, places[i]);
-        code = open_library(path.bytes);
-        if (code == FAIL_NOTHING) {
-            text_addf(&path, ".%d", CUPTI_MAJOR);
-            code = open_library(path.bytes);
-        }
-        text_free(&path);
-    }
-    return code;
-}
-
-static int open_in_toolkits(void)
-{
-    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
-    int code = FAIL_NOTHING;
-    glob_t found;
-    size_t i;
-
-    for (i = 0; i < sizeof variables / sizeof variables[0] && code == FAIL_NOTHING; i++) {
-        const char *folder = getenv(variables[i]);
-
-        if (folder && folder[0])
-            code = open_in_toolkit(folder);
-    }
-    if (code == FAIL_NOTHING)
-        code = open_in_toolkit("/usr/local/cuda");
-    if (code != FAIL_NOTHING || glob("/usr/local/cuda-*", 0, NULL, &found) != 0)
-        return code;
-    for (i = found.gl_pathc; i > 0 && code == FAIL_NOTHING; i--) /* newest first */
-        code = open_in_toolkit(found.gl_pathv[i - 1]);
-    globfree(&found);
-    return code;
-}
-
 static int open_anywhere(void)
 {
+    static const char *const places[] = {"lib64", "extras/CUPTI/lib64", NULL};
     char soname[32];
+    const char *const names[] = {"libcupti.so", soname, NULL};
     int code;
 
     snprintf(soname, sizeof soname, "libcupti.so.%d", CUPTI_MAJOR);
@@ -222,7 +181,7 @@ static int open_anywhere(void)
     if (code == FAIL_NOTHING)
         code = open_library("libcupti.so");
     if (code == FAIL_NOTHING)
-        code = open_in_toolkits();
+        code = toolkit_search(places, names, open_library);
     if (code == FAIL_NOTHING)
         code = fail_set(
             FAIL_ENV,

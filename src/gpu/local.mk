@@ -7,6 +7,8 @@ libsmscope_a_SOURCES += \
 	src/gpu/activity.h \
 	src/gpu/buffer.c \
 	src/gpu/buffer.h \
+	src/gpu/cublas.c \
+	src/gpu/cublas.h \
 	src/gpu/counters.c \
 	src/gpu/counters.h \
 	src/gpu/cupti.c \
@@ -23,12 +25,19 @@ libsmscope_a_SOURCES += \
 	src/gpu/nvml.h \
 	src/gpu/nvtx.c \
 	src/gpu/nvtx.h \
+	src/gpu/roof.h \
 	src/gpu/schedule.c \
-	src/gpu/schedule.h
+	src/gpu/schedule.h \
+	src/gpu/telemetry.c \
+	src/gpu/telemetry.h \
+	src/gpu/toolkit.c \
+	src/gpu/toolkit.h
 libsmscope_a_LIBADD += \
-	src/gpu/flush.cu.o
+	src/gpu/flush.cu.o \
+	src/gpu/roof.cu.o
 endif
 
 EXTRA_DIST += \
 	src/gpu/cxx/string \
-	src/gpu/flush.cu
+	src/gpu/flush.cu \
+	src/gpu/roof.cu

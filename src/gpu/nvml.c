@@ -90,16 +90,34 @@ static double known(int result, const unsigned *value)
     return result == NVML_SUCCESS ? (double)*value : NAN;
 }
 
+/* Looks a GPU up once: that takes NVML longer than a reading. */
+static bool find_device(const char *uuid, nvml_device *device)
+{
+    static char known_uuid[48];
+    static nvml_device known_device;
+    const char *why;
+
+    if (!nvml_available(&why))
+        return false;
+    if (strcmp(uuid, known_uuid) != 0 || !known_uuid[0]) {
+        known_uuid[0] = '\0';
+        if (nvml.handle_by_uuid(uuid, &known_device) != NVML_SUCCESS)
+            return false;
+        snprintf(known_uuid, sizeof known_uuid, "%s", uuid);
+    }
+    *device = known_device;
+    return true;
+}
+
 void nvml_read(const char *uuid, struct nvml_state *state)
 {
     unsigned long long reasons = 0;
     nvml_device device;
     unsigned value = 0;
-    const char *why;
 
     *state = (struct nvml_state){
         .sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
-    if (!nvml_available(&why) || nvml.handle_by_uuid(uuid, &device) != NVML_SUCCESS)
+    if (!find_device(uuid, &device))
         return;
     state->sm_clock_mhz = known(nvml.clock(device, NVML_CLOCK_SM, &value), &value);
     state->memory_clock_mhz = known(nvml.clock(device, NVML_CLOCK_MEM, &value), &value);

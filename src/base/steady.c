@@ -1,0 +1,11 @@
+#include "base/steady.h"
+
+#include <time.h>
+
+double steady_now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
